@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hooks that the companion patch exports from KVM. They are looked up at run time:
+ * beside a KVM without them the module still loads, and observes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/file.h>
+#include <linux/kvm_invalidate_policy.h>
+#include <linux/module.h>
+
+#include "compat/kvm.h"
+#include "hooks.h"
+
+static struct {
+	unsigned int *version;
+	typeof(kvm_from_file) *from_file;
+	typeof(kvm_invalidate_policy_set_listener) *set_listener;
+	typeof(kvm_invalidate_policy_attach) *attach;
+	typeof(kvm_invalidate_policy_detach) *detach;
+} hooks;
+
+/**
+ * invp_hooks_get() - look up KVM's hooks and pin KVM
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if KVM has no hooks; -EPROTO, logged, if they have another version.
+ */
+int invp_hooks_get(void)
+{
+	hooks.version = symbol_get(kvm_invalidate_policy_version);
+	if (!hooks.version)
+		return -ENOENT;
+
+	if (*hooks.version != KVM_INVALIDATE_POLICY_VERSION) {
+		pr_err("kvm has hook version %u, this module needs %u: build both from one source and reload kvm\n",
+		       *hooks.version, KVM_INVALIDATE_POLICY_VERSION);
+		invp_hooks_put();
+		return -EPROTO;
+	}
+
+	/* One version, one set of symbols. */
+	hooks.from_file = symbol_get(kvm_from_file);
+	hooks.set_listener = symbol_get(kvm_invalidate_policy_set_listener);
+	hooks.attach = symbol_get(kvm_invalidate_policy_attach);
+	hooks.detach = symbol_get(kvm_invalidate_policy_detach);
+	if (!hooks.from_file || !hooks.set_listener || !hooks.attach || !hooks.detach) {
+		pr_err("kvm has hook version %u but not all of its hooks\n", *hooks.version);
+		invp_hooks_put();
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/**
+ * invp_hooks_put() - undo invp_hooks_get(), whatever it returned
+ *
+ * Context: may sleep.
+ */
+void invp_hooks_put(void)
+{
+	if (hooks.detach)
+		symbol_put(kvm_invalidate_policy_detach);
+	if (hooks.attach)
+		symbol_put(kvm_invalidate_policy_attach);
+	if (hooks.set_listener)
+		symbol_put(kvm_invalidate_policy_set_listener);
+	if (hooks.from_file)
+		symbol_put(kvm_from_file);
+	if (hooks.version)
+		symbol_put(kvm_invalidate_policy_version);
+	memset(&hooks, 0, sizeof(hooks));
+}
+
+/**
+ * invp_hooks_version() - version of the hooks in use
+ *
+ * Context: any.
+ * Return: the version; 0 if VMs can only be observed.
+ */
+u32 invp_hooks_version(void)
+{
+	return hooks.version ? *hooks.version : 0;
+}
+
+/**
+ * invp_hooks_listen() - have KVM report new VMs
+ * @vm_created: called in the context of a VM's creator, may sleep; NULL ends it
+ *
+ * Context: may sleep.
+ * Return: 0, or -EBUSY if another module listens.
+ */
+int invp_hooks_listen(void (*vm_created)(struct kvm *kvm))
+{
+	return hooks.set_listener(vm_created);
+}
+
+/**
+ * invp_hooks_attach() - have KVM ask a policy about a VM's events
+ * @kvm: the VM, referenced by the caller
+ * @policy: with its ops set
+ *
+ * Context: may sleep; not from an MMU notifier callback.
+ * Return: 0; -EOPNOTSUPP without hooks; else as kvm_invalidate_policy_attach().
+ */
+int invp_hooks_attach(struct kvm *kvm, struct kvm_invalidate_policy *policy)
+{
+	return hooks.attach ? hooks.attach(kvm, policy) : -EOPNOTSUPP;
+}
+
+/**
+ * invp_hooks_detach() - undo invp_hooks_attach()
+ * @kvm: the VM, referenced by the caller
+ * @policy: what is attached
+ *
+ * Context: sleeps for an RCU grace period; not from an MMU notifier callback.
+ */
+void invp_hooks_detach(struct kvm *kvm, struct kvm_invalidate_policy *policy)
+{
+	WARN_ON_ONCE(hooks.detach(kvm, policy));
+}
+
+/**
+ * invp_kvm_from_file() - VM of a file
+ * @file: any open file
+ *
+ * Context: any.
+ * Return: the VM, valid while the caller holds @file; NULL for any other file.
+ */
+struct kvm *invp_kvm_from_file(struct file *file)
+{
+	return hooks.from_file ? hooks.from_file(file) : invp_unpatched_kvm_from_file(file);
+}

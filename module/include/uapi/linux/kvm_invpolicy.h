@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * User interface of kvm_invpolicy, the alternate invalidation policy for KVM.
+ *
+ * Open /dev/kvm-invpolicy and use the calls below. Whoever holds a VM file
+ * descriptor (KVM_CREATE_VM) has the right to set the policy of that VM.
+ *
+ * Every structure begins with @size, which the caller sets to sizeof() of the
+ * structure it was compiled with, and @flags. A newer module accepts a shorter
+ * structure and reads what is missing as zero; an older module accepts a longer
+ * one if all that it does not know is zero, and answers E2BIG otherwise.
+ * Unknown flags and non-zero reserved fields are EINVAL.
+ *
+ * A policy stays with its VM until it is detached or the VM is destroyed; it
+ * does not depend on the descriptor or the process that attached it. An
+ * observation belongs to the descriptor that asked for it and ends with it.
+ *
+ * Errors that every call with a @vm_fd shares:
+ *   EBADF        @vm_fd is not an open file
+ *   ENXIO        @vm_fd is open but is not a VM
+ *   EFAULT       the argument cannot be read or written
+ */
+#ifndef _UAPI_LINUX_KVM_INVPOLICY_H
+#define _UAPI_LINUX_KVM_INVPOLICY_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Raised when a call changes its meaning; additions do not raise it. */
+#define KVM_INVPOLICY_ABI	1
+
+#define KVM_INVPOLICY_DEVICE	"/dev/kvm-invpolicy"
+
+/**
+ * enum kvm_invpolicy_numa - what KVM does when NUMA balancing protects memory
+ * @KVM_INVPOLICY_NUMA_UNSPEC: attach: the module's default; update: no change
+ * @KVM_INVPOLICY_NUMA_KVM: KVM's own behaviour, every announced page is unmapped
+ * @KVM_INVPOLICY_NUMA_SKIP: nothing is unmapped; the guest is not disturbed, and
+ *	the placement of its memory no longer follows its accesses
+ * @__KVM_INVPOLICY_NUMA_END: internal
+ */
+enum kvm_invpolicy_numa {
+	KVM_INVPOLICY_NUMA_UNSPEC,
+	KVM_INVPOLICY_NUMA_KVM,
+	KVM_INVPOLICY_NUMA_SKIP,
+	/* add new values above this line */
+	__KVM_INVPOLICY_NUMA_END
+};
+
+/**
+ * enum kvm_invpolicy_reason - why the host changed its mappings
+ * @KVM_INVPOLICY_REASON_NUMA: automatic NUMA balancing collects access hints
+ * @KVM_INVPOLICY_REASON_UNMAP: munmap, brk or a mapping replaced by MAP_FIXED
+ * @KVM_INVPOLICY_REASON_EXIT: the process exits or is reaped after an OOM kill
+ * @KVM_INVPOLICY_REASON_OTHER: everything else and everything in doubt
+ * @__KVM_INVPOLICY_REASON_END: internal
+ */
+enum kvm_invpolicy_reason {
+	KVM_INVPOLICY_REASON_NUMA,
+	KVM_INVPOLICY_REASON_UNMAP,
+	KVM_INVPOLICY_REASON_EXIT,
+	KVM_INVPOLICY_REASON_OTHER,
+	/* add new values above this line */
+	__KVM_INVPOLICY_REASON_END
+};
+
+/* Room for reasons to come; entries past the known ones are zero. */
+#define KVM_INVPOLICY_NR_REASONS	8
+
+/**
+ * struct kvm_invpolicy_settings - what to do, by reason
+ * @numa: one of &enum kvm_invpolicy_numa
+ * @reserved: zero
+ */
+struct kvm_invpolicy_settings {
+	__u32 numa;
+	__u32 reserved[7];
+};
+
+/**
+ * struct kvm_invpolicy_counter - events of one reason
+ * @events: number of events; the end of the process's memory is one of them
+ * @bytes: sum of the lengths of the announced ranges
+ */
+struct kvm_invpolicy_counter {
+	__u64 events;
+	__u64 bytes;
+};
+
+/**
+ * struct kvm_invpolicy_info - KVM_INVPOLICY_GET_INFO: what module and kernel can do
+ * @size: sizeof(struct kvm_invpolicy_info)
+ * @flags: zero
+ * @abi: KVM_INVPOLICY_ABI of the module
+ * @hook_version: version of the hooks in KVM; zero: KVM has none, or the module
+ *	was loaded with observe_only=1, and VMs can only be observed
+ * @numa_modes: bit n is set if value n of &enum kvm_invpolicy_numa can be attached
+ * @attached: number of VMs that have a policy
+ * @defaults: settings of a VM that is attached with KVM_INVPOLICY_NUMA_UNSPEC
+ * @auto_attach: one if VMs are attached when they are created
+ * @reserved: zero
+ * @version: version of the module, a NUL-terminated string
+ */
+struct kvm_invpolicy_info {
+	__u32 size;
+	__u32 flags;
+	__u32 abi;
+	__u32 hook_version;
+	__u32 numa_modes;
+	__u32 attached;
+	struct kvm_invpolicy_settings defaults;
+	__u32 auto_attach;
+	__u32 reserved[5];
+	char version[32];
+};
+
+/**
+ * struct kvm_invpolicy_vm - KVM_INVPOLICY_ATTACH, _UPDATE, _DETACH and _OBSERVE
+ * @size: sizeof(struct kvm_invpolicy_vm)
+ * @flags: zero
+ * @vm_fd: the VM
+ * @reserved: zero
+ * @settings: attach and update only; zero for detach and observe
+ *
+ * ATTACH: EEXIST if the VM has a policy, EOPNOTSUPP if KVM has no hooks, EPERM if
+ * the VM has private or encrypted memory, ESRCH if the VM's process is gone,
+ * EINVAL for a bad setting.
+ * UPDATE, DETACH: ENOENT if the VM has no policy.
+ * OBSERVE: begins to count the events of the VM's process for this descriptor, or,
+ * if it observes that VM already, reads the VM's memslots anew and goes on
+ * counting. EBUSY if the descriptor observes another VM, ESRCH as above but only for
+ * the first call.
+ */
+struct kvm_invpolicy_vm {
+	__u32 size;
+	__u32 flags;
+	__s32 vm_fd;
+	__u32 reserved;
+	struct kvm_invpolicy_settings settings;
+};
+
+/* The VM observed by this descriptor, in place of the policy of @vm_fd. */
+#define KVM_INVPOLICY_STATS_OBSERVED	(1U << 0)
+
+/**
+ * struct kvm_invpolicy_stats - KVM_INVPOLICY_GET_STATS: counters since attach or observe
+ * @size: sizeof(struct kvm_invpolicy_stats)
+ * @flags: KVM_INVPOLICY_STATS_OBSERVED or zero
+ * @vm_fd: the VM; with KVM_INVPOLICY_STATS_OBSERVED it must be -1
+ * @reserved: zero
+ * @settings: the settings in force; zero when observed
+ * @reason: by &enum kvm_invpolicy_reason
+ * @numa_elided: NUMA events that KVM was told to ignore
+ * @numa_untracked: NUMA events that KVM handled its own way although the policy
+ *	was to ignore them, because too many were under way at once
+ * @numa_guest_pages: observed only: pages of guest memory (by the memslots of the
+ *	VM) in NUMA events, which is what a policy spares the guest
+ * @ended: one if the VM's process has exited
+ * @reserved2: zero
+ *
+ * ENOENT if the VM has no policy, or nothing is observed.
+ */
+struct kvm_invpolicy_stats {
+	__u32 size;
+	__u32 flags;
+	__s32 vm_fd;
+	__u32 reserved;
+	struct kvm_invpolicy_settings settings;
+	struct kvm_invpolicy_counter reason[KVM_INVPOLICY_NR_REASONS];
+	__u64 numa_elided;
+	__u64 numa_untracked;
+	__u64 numa_guest_pages;
+	__u32 ended;
+	__u32 reserved2;
+};
+
+/**
+ * struct kvm_invpolicy_list_entry - one VM that has a policy
+ * @id: number of the policy, unique as long as the module is loaded
+ * @pid: process that created the VM, as the initial PID namespace numbers it
+ * @reserved: zero
+ * @settings: the settings in force
+ */
+struct kvm_invpolicy_list_entry {
+	__u64 id;
+	__s32 pid;
+	__u32 reserved;
+	struct kvm_invpolicy_settings settings;
+};
+
+/**
+ * struct kvm_invpolicy_list - KVM_INVPOLICY_LIST: the VMs that have a policy
+ * @size: sizeof(struct kvm_invpolicy_list)
+ * @flags: zero
+ * @capacity: in: entries that fit at @entries
+ * @count: out: VMs that have a policy; only the first @capacity were written, the
+ *	oldest first
+ * @entries: address of an array of struct kvm_invpolicy_list_entry
+ */
+struct kvm_invpolicy_list {
+	__u32 size;
+	__u32 flags;
+	__u32 capacity;
+	__u32 count;
+	__u64 entries;
+};
+
+/* The numbers carry no size: @size does, so that they survive growth. */
+#define KVM_INVPOLICY_IOC	0xbe
+
+#define KVM_INVPOLICY_GET_INFO	_IO(KVM_INVPOLICY_IOC, 0x00)
+#define KVM_INVPOLICY_ATTACH	_IO(KVM_INVPOLICY_IOC, 0x01)
+#define KVM_INVPOLICY_UPDATE	_IO(KVM_INVPOLICY_IOC, 0x02)
+#define KVM_INVPOLICY_DETACH	_IO(KVM_INVPOLICY_IOC, 0x03)
+#define KVM_INVPOLICY_GET_STATS	_IO(KVM_INVPOLICY_IOC, 0x04)
+#define KVM_INVPOLICY_LIST	_IO(KVM_INVPOLICY_IOC, 0x05)
+#define KVM_INVPOLICY_OBSERVE	_IO(KVM_INVPOLICY_IOC, 0x06)
+
+#endif /* _UAPI_LINUX_KVM_INVPOLICY_H */

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parameters, init and exit. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kvm_host.h>
+#include <linux/module.h>
+
+#include "hooks.h"
+#include "main.h"
+#include "policy.h"
+#include "vm.h"
+
+static u32 default_numa = KVM_INVPOLICY_NUMA_SKIP;
+static bool auto_attach;
+static bool observe_only;
+
+/* @value comes from the command line of modprobe, or from sysfs with a newline. */
+static int bad_value(const char *value, const struct kernel_param *param, const char *good)
+{
+	pr_err("%s=%.*s is no setting: use %s\n", param->name,
+	       (int)strcspn(value, "\n"), value, good);
+	return -EINVAL;
+}
+
+static int set_numa(const char *value, const struct kernel_param *param)
+{
+	u32 numa;
+
+	if (invp_numa_parse(value, &numa))
+		return bad_value(value, param, INVP_NUMA_CHOICES);
+	WRITE_ONCE(default_numa, numa);
+	return 0;
+}
+
+static int get_numa(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", invp_numa_name(READ_ONCE(default_numa)));
+}
+
+static const struct kernel_param_ops numa_ops = {
+	.set = set_numa,
+	.get = get_numa,
+};
+module_param_cb(numa, &numa_ops, NULL, 0644);
+MODULE_PARM_DESC(numa, "for NUMA balancing in VMs attached from now on: " INVP_NUMA_CHOICES " (default skip)");
+
+static int set_switch(const char *value, const struct kernel_param *param)
+{
+	bool on;
+
+	if (kstrtobool(value, &on))
+		return bad_value(value, param, "0 or 1");
+	if (on && param->arg == &auto_attach && THIS_MODULE->state == MODULE_STATE_LIVE &&
+	    !invp_hooks_version()) {
+		pr_err("auto_attach=1 has no use: this kvm has no hooks, or observe_only is set\n");
+		return -EOPNOTSUPP;
+	}
+	WRITE_ONCE(*(bool *)param->arg, on);
+	return 0;
+}
+
+static const struct kernel_param_ops switch_ops = {
+	.set = set_switch,
+	.get = param_get_bool,
+};
+module_param_cb(auto_attach, &switch_ops, &auto_attach, 0644);
+MODULE_PARM_DESC(auto_attach, "1: attach every VM when it is created (default 0)");
+module_param_cb(observe_only, &switch_ops, &observe_only, 0444);
+MODULE_PARM_DESC(observe_only, "1: leave KVM alone even if it has hooks (default 0)");
+
+/**
+ * invp_default_settings() - settings of a VM that asks for none
+ *
+ * Context: any.
+ * Return: valid settings, all specified.
+ */
+struct kvm_invpolicy_settings invp_default_settings(void)
+{
+	return (struct kvm_invpolicy_settings){ .numa = READ_ONCE(default_numa) };
+}
+
+/**
+ * invp_auto_attach() - whether new VMs are attached
+ *
+ * Context: any.
+ * Return: true if they are.
+ */
+bool invp_auto_attach(void)
+{
+	return READ_ONCE(auto_attach) && invp_hooks_version();
+}
+
+static void vm_created(struct kvm *kvm)
+{
+	struct kvm_invpolicy_settings settings = invp_default_settings();
+	int err;
+
+	if (!invp_auto_attach())
+		return;
+
+	err = invp_vm_attach(kvm, &settings);
+	if (err)
+		pr_warn_ratelimited("a new VM of process %d keeps KVM's own behaviour: %s (error %d)\n",
+				    kvm->userspace_pid,
+				    err == -EPERM ? "its memory is private or encrypted" :
+						    "it could not be attached", err);
+}
+
+static int __init invp_init(void)
+{
+	int err = -ENOENT;
+
+	if (!observe_only)
+		err = invp_hooks_get();
+	if (err && err != -ENOENT)
+		return err;
+
+	if (invp_hooks_version()) {
+		err = invp_hooks_listen(vm_created);
+		if (err) {
+			pr_err("another module has taken KVM's hooks (error %d)\n", err);
+			goto out_hooks;
+		}
+	}
+
+	err = invp_device_register();
+	if (err)
+		goto out_listen;
+
+	if (invp_hooks_version())
+		pr_info("version " INVP_VERSION ", numa=%s, auto_attach=%d\n",
+			invp_numa_name(default_numa), auto_attach);
+	else
+		pr_info("version " INVP_VERSION ", observe mode: %s; VMs can be observed, not attached\n",
+			observe_only ? "observe_only=1" : "this kvm has no invalidation policy hooks");
+	return 0;
+
+out_listen:
+	if (invp_hooks_version())
+		invp_hooks_listen(NULL);
+out_hooks:
+	invp_hooks_put();
+	return err;
+}
+
+/* No VM is attached and no device is open: each of them pins the module. */
+static void __exit invp_exit(void)
+{
+	invp_device_unregister();
+	if (invp_hooks_version())
+		invp_hooks_listen(NULL);
+	invp_hooks_put();
+}
+
+module_init(invp_init);
+module_exit(invp_exit);
+
+MODULE_DESCRIPTION("Alternate invalidation policy for KVM");
+MODULE_AUTHOR("kvm_invpolicy maintainers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(INVP_VERSION);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _INVP_POLICY_H
+#define _INVP_POLICY_H
+
+#include <linux/types.h>
+#include <uapi/linux/kvm_invpolicy.h>
+
+/**
+ * enum invp_action - what KVM is told to do with an event
+ * @INVP_ACTION_DEFAULT: what it does without a policy
+ * @INVP_ACTION_ELIDE: nothing, at the start and at the end of the event
+ */
+enum invp_action {
+	INVP_ACTION_DEFAULT,
+	INVP_ACTION_ELIDE,
+};
+
+/* The names of enum kvm_invpolicy_numa, for messages. */
+#define INVP_NUMA_CHOICES "kvm or skip"
+
+enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
+			     enum kvm_invpolicy_reason reason);
+bool invp_settings_valid(const struct kvm_invpolicy_settings *settings);
+void invp_settings_update(struct kvm_invpolicy_settings *settings,
+			  const struct kvm_invpolicy_settings *change);
+u32 invp_numa_modes(void);
+int invp_numa_parse(const char *name, u32 *numa);
+const char *invp_numa_name(u32 numa);
+
+#endif

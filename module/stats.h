@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _INVP_STATS_H
+#define _INVP_STATS_H
+
+#include <linux/percpu.h>
+
+#include "reason.h"
+
+/**
+ * struct invp_counters - what is counted, one instance for each CPU
+ * @reason: events and their bytes
+ * @numa_elided: NUMA events elided, those included that KVM could not track
+ * @numa_guest_pages: pages of guest memory in NUMA events
+ */
+struct invp_counters {
+	struct kvm_invpolicy_counter reason[INVP_NR_REASONS];
+	u64 numa_elided;
+	u64 numa_guest_pages;
+};
+
+/**
+ * struct invp_stats - counters of one VM
+ * @percpu: written by the CPU that sends the event
+ */
+struct invp_stats {
+	struct invp_counters __percpu *percpu;
+};
+
+int invp_stats_init(struct invp_stats *stats);
+void invp_stats_destroy(struct invp_stats *stats);
+void invp_stats_sum(const struct invp_stats *stats, struct kvm_invpolicy_stats *sum);
+
+static inline void invp_stats_event(struct invp_stats *stats,
+				    enum kvm_invpolicy_reason reason, u64 bytes)
+{
+	this_cpu_inc(stats->percpu->reason[reason].events);
+	this_cpu_add(stats->percpu->reason[reason].bytes, bytes);
+}
+
+#endif

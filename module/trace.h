@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM kvm_invpolicy
+
+#if !defined(_INVP_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _INVP_TRACE_H
+
+#include <linux/mmu_notifier.h>
+#include <linux/tracepoint.h>
+#include <uapi/linux/kvm_invpolicy.h>
+
+TRACE_EVENT(invp_event,
+	TP_PROTO(const struct mmu_notifier_range *range, enum kvm_invpolicy_reason reason),
+	TP_ARGS(range, reason),
+	TP_STRUCT__entry(
+		__field(unsigned long, start)
+		__field(unsigned long, end)
+		__field(u32, reason)
+		__field(u32, notifier_event)
+		__field(bool, blockable)
+	),
+	TP_fast_assign(
+		__entry->start = range->start;
+		__entry->end = range->end;
+		__entry->reason = reason;
+		__entry->notifier_event = range->event;
+		__entry->blockable = mmu_notifier_range_blockable(range);
+	),
+	TP_printk("hva=%lx-%lx reason=%s event=%u%s", __entry->start, __entry->end,
+		  __print_symbolic(__entry->reason,
+				   { KVM_INVPOLICY_REASON_NUMA, "numa" },
+				   { KVM_INVPOLICY_REASON_UNMAP, "unmap" },
+				   { KVM_INVPOLICY_REASON_EXIT, "exit" },
+				   { KVM_INVPOLICY_REASON_OTHER, "other" }),
+		  __entry->notifier_event, __entry->blockable ? "" : " nonblock")
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

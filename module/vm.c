@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* VMs that have a policy: from attach to detach or to the end of the VM. */
+#include <linux/kvm_invalidate_policy.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "compat/kvm.h"
+#include "hooks.h"
+#include "notifier.h"
+#include "policy.h"
+#include "vm.h"
+
+/**
+ * struct invp_vm - a VM with a policy
+ * @policy: what KVM asks
+ * @notifier: on the mm of the VM
+ * @settings: written under @vms_mutex, read by events at any time
+ * @kvm: no reference is held; whoever finds the VM by its file holds one, and the VM
+ *	leaves @vms before it is freed
+ * @pid: process that created the VM
+ * @id: counted up from one
+ * @node: in @vms, from the end of attach to the beginning of detach
+ */
+struct invp_vm {
+	struct kvm_invalidate_policy policy;
+	struct invp_notifier notifier;
+	struct kvm_invpolicy_settings settings;
+	struct kvm *kvm;
+	pid_t pid;
+	u64 id;
+	struct list_head node;
+};
+
+/*
+ * Guards @vms only. It is not held across anything that waits for a process or a grace
+ * period, or one stuck VMM would keep all others from being attached or destroyed.
+ */
+static DEFINE_MUTEX(vms_mutex);
+static LIST_HEAD(vms);
+static u64 last_id;
+
+static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_policy *policy,
+						      const struct mmu_notifier_range *range)
+{
+	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
+
+	/* Only NUMA hints have an action of their own: spare all others the look-up. */
+	if (invp_action(&vm->settings, KVM_INVPOLICY_REASON_NUMA) != INVP_ACTION_ELIDE ||
+	    invp_reason(range) != KVM_INVPOLICY_REASON_NUMA)
+		return KVM_INVALIDATE_DEFAULT;
+
+	this_cpu_inc(vm->notifier.stats.percpu->numa_elided);
+	return KVM_INVALIDATE_ELIDE;
+}
+
+static void vm_free(struct invp_vm *vm)
+{
+	invp_notifier_unregister(&vm->notifier);
+	kfree(vm);
+}
+
+static void policy_vm_destroyed(struct kvm_invalidate_policy *policy)
+{
+	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
+
+	scoped_guard(mutex, &vms_mutex)
+		list_del(&vm->node);
+	vm_free(vm);
+}
+
+static const struct kvm_invalidate_policy_ops policy_ops = {
+	.owner = THIS_MODULE,
+	.range_start = policy_range_start,
+	.vm_destroyed = policy_vm_destroyed,
+};
+
+static struct invp_vm *find_vm(const struct kvm *kvm)
+{
+	struct invp_vm *vm;
+
+	lockdep_assert_held(&vms_mutex);
+	list_for_each_entry(vm, &vms, node) {
+		if (vm->kvm == kvm)
+			return vm;
+	}
+	return NULL;
+}
+
+/**
+ * invp_vm_attach() - give a VM a policy
+ * @kvm: the VM, referenced by the caller
+ * @settings: valid, all specified
+ *
+ * Context: may sleep, takes the mmap_lock of the VM's mm; not from an MMU notifier.
+ * Return: 0; -EOPNOTSUPP without hooks; -EPERM if the VM's type is refused; -EEXIST if
+ * it has a policy; -ESRCH if its process is gone; -ENOMEM.
+ */
+int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *settings)
+{
+	struct invp_vm *vm;
+	int err;
+
+	if (!invp_hooks_version())
+		return -EOPNOTSUPP;
+	if (invp_vm_type_refused(kvm))
+		return -EPERM;
+
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	if (!vm)
+		return -ENOMEM;
+
+	vm->policy.ops = &policy_ops;
+	vm->settings = *settings;
+	vm->kvm = kvm;
+	vm->pid = kvm->userspace_pid;
+
+	err = invp_notifier_register(&vm->notifier, kvm->mm);
+	if (err)
+		goto out_vm;
+
+	err = invp_hooks_attach(kvm, &vm->policy);
+	if (err)
+		goto out_notifier;
+
+	scoped_guard(mutex, &vms_mutex) {
+		vm->id = ++last_id;
+		list_add_tail(&vm->node, &vms);
+	}
+	return 0;
+
+out_notifier:
+	invp_notifier_unregister(&vm->notifier);
+out_vm:
+	kfree(vm);
+	return err;
+}
+
+/**
+ * invp_vm_update() - change the settings of a VM
+ * @kvm: the VM, referenced by the caller
+ * @change: valid; what it leaves unspecified stays
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOENT if the VM has no policy.
+ */
+int invp_vm_update(struct kvm *kvm, const struct kvm_invpolicy_settings *change)
+{
+	struct invp_vm *vm;
+
+	guard(mutex)(&vms_mutex);
+	vm = find_vm(kvm);
+	if (!vm)
+		return -ENOENT;
+	invp_settings_update(&vm->settings, change);
+	return 0;
+}
+
+/**
+ * invp_vm_detach() - give a VM KVM's own behaviour back
+ * @kvm: the VM, referenced by the caller
+ *
+ * Context: may sleep; not from an MMU notifier callback, for which it waits.
+ * Return: 0, or -ENOENT if the VM has no policy.
+ */
+int invp_vm_detach(struct kvm *kvm)
+{
+	struct invp_vm *vm;
+
+	/* Off the list, it is ours: another detach does not find it. */
+	scoped_guard(mutex, &vms_mutex) {
+		vm = find_vm(kvm);
+		if (!vm)
+			return -ENOENT;
+		list_del(&vm->node);
+	}
+	invp_hooks_detach(kvm, &vm->policy);
+	vm_free(vm);
+	return 0;
+}
+
+/**
+ * invp_vm_stats() - counters and settings of a VM
+ * @kvm: the VM, referenced by the caller
+ * @stats: zeroed; filled in
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOENT if the VM has no policy.
+ */
+int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
+{
+	struct invp_vm *vm;
+
+	guard(mutex)(&vms_mutex);
+	vm = find_vm(kvm);
+	if (!vm)
+		return -ENOENT;
+
+	invp_stats_sum(&vm->notifier.stats, stats);
+	stats->settings = vm->settings;
+	stats->numa_untracked = atomic_long_read(&vm->policy.nr_untracked);
+	stats->numa_elided -= min(stats->numa_elided, stats->numa_untracked);
+	stats->ended = READ_ONCE(vm->notifier.ended);
+	return 0;
+}
+
+/**
+ * invp_vm_list() - the VMs that have a policy, oldest first
+ * @entries: zeroed, to be filled in
+ * @capacity: number of @entries
+ *
+ * Context: may sleep.
+ * Return: number of VMs, which may be more than @capacity.
+ */
+u32 invp_vm_list(struct kvm_invpolicy_list_entry *entries, u32 capacity)
+{
+	struct invp_vm *vm;
+	u32 nr = 0;
+
+	guard(mutex)(&vms_mutex);
+	list_for_each_entry(vm, &vms, node) {
+		if (nr < capacity) {
+			entries[nr].id = vm->id;
+			entries[nr].pid = vm->pid;
+			entries[nr].settings = vm->settings;
+		}
+		nr++;
+	}
+	return nr;
+}
