@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "counters.h"
+#include "json.h"
+
+static const char * const reason_names[__KVM_INVPOLICY_REASON_END] = {
+	[KVM_INVPOLICY_REASON_NUMA] = "numa",
+	[KVM_INVPOLICY_REASON_UNMAP] = "unmap",
+	[KVM_INVPOLICY_REASON_EXIT] = "exit",
+	[KVM_INVPOLICY_REASON_OTHER] = "other",
+};
+
+void counters_add(struct kvm_invpolicy_stats *sum, const struct kvm_invpolicy_stats *stats)
+{
+	for (int i = 0; i < KVM_INVPOLICY_NR_REASONS; i++) {
+		sum->reason[i].events += stats->reason[i].events;
+		sum->reason[i].bytes += stats->reason[i].bytes;
+	}
+	sum->numa_elided += stats->numa_elided;
+	sum->numa_untracked += stats->numa_untracked;
+	sum->numa_guest_pages += stats->numa_guest_pages;
+}
+
+static const char *with_thousands(char text[COUNTERS_TEXT_MAX], unsigned long long count)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", count);
+	char *out = text;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return text;
+}
+
+const char *counters_count(char text[COUNTERS_TEXT_MAX], double count)
+{
+	if (count < 10 && count != (int)count)
+		snprintf(text, COUNTERS_TEXT_MAX, "%.1f", count);
+	else
+		with_thousands(text, count + 0.5);
+	return text;
+}
+
+const char *counters_bytes(char text[COUNTERS_TEXT_MAX], double bytes)
+{
+	static const char * const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", NULL };
+	const char * const *unit = units;
+
+	for (; bytes >= 1024 && unit[1]; unit++)
+		bytes /= 1024;
+	snprintf(text, COUNTERS_TEXT_MAX, "%.*f %s", unit == units ? 0 : 1, bytes, *unit);
+	return text;
+}
+
+void counters_print(const struct kvm_invpolicy_stats *stats, double seconds)
+{
+	char events[COUNTERS_TEXT_MAX], bytes[COUNTERS_TEXT_MAX];
+
+	printf("%-8s%15s%12s", "REASON", "EVENTS", "MEMORY");
+	if (seconds)
+		printf("%12s%14s", "EVENTS/s", "MEMORY/s");
+	putchar('\n');
+	for (int i = 0; i < __KVM_INVPOLICY_REASON_END; i++) {
+		const struct kvm_invpolicy_counter *counter = &stats->reason[i];
+
+		printf("%-8s%15s%12s", reason_names[i], counters_count(events, counter->events),
+		       counters_bytes(bytes, counter->bytes));
+		if (seconds)
+			printf("%12s%14s", counters_count(events, counter->events / seconds),
+			       counters_bytes(bytes, counter->bytes / seconds));
+		putchar('\n');
+	}
+}
+
+void counters_json(const struct kvm_invpolicy_stats *stats)
+{
+	for (int i = 0; i < __KVM_INVPOLICY_REASON_END; i++) {
+		char key[COUNTERS_TEXT_MAX];
+
+		snprintf(key, sizeof(key), "%s_events", reason_names[i]);
+		json_unsigned(key, stats->reason[i].events);
+		snprintf(key, sizeof(key), "%s_bytes", reason_names[i]);
+		json_unsigned(key, stats->reason[i].bytes);
+	}
+}
