@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What an architecture has to offer: the image and the start of a vCPU. */
+#ifndef VMM_PAYLOAD_H
+#define VMM_PAYLOAD_H
+
+struct vm;
+struct vcpu;
+
+extern const char payload_image[];
+extern const char payload_image_end[];
+
+/* Called once slot 0 is mapped: page tables and the like. */
+void arch_vm_init(struct vm *vm);
+
+/* Points the vCPU at PAYLOAD_GPA, its mailbox in the first argument register. */
+void arch_vcpu_init(struct vcpu *vcpu);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* vCPU threads: run, pause, pin. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "payload.h"
+#include "util.h"
+#include "vm.h"
+
+#define KICK_SIGNAL	SIGUSR1
+#define EFAULT_RETRY_US	1000
+
+static void on_kick(int signal)
+{
+	(void)signal;
+}
+
+void vcpu_init(struct vcpu *vcpu, struct vm *vm, unsigned int index, int run_size)
+{
+	uint64_t share = vm->memory.pages / vm->vcpu_count;
+	int stats;
+
+	vcpu->vm = vm;
+	vcpu->index = index;
+	vcpu->fd = ioctl(vm->fd, KVM_CREATE_VCPU, index);
+	if (vcpu->fd < 0)
+		die("cannot create vCPU %u: %s", index, strerror(errno));
+	vcpu->run = mmap(NULL, run_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 vcpu->fd, 0);
+	if (vcpu->run == MAP_FAILED)
+		die("cannot map the run area of vCPU %u: %s", index,
+		    strerror(errno));
+	stats = stats_open(vcpu->fd);
+	vcpu->pf_fixed = stats_find(stats, "pf_fixed");
+	vcpu->pf_taken = stats_find(stats, "pf_taken");
+
+	vcpu->mailbox = (struct mailbox *)(vm->low + MAILBOX_GPA) + index;
+	vcpu->mailbox->records_gpa = RECORDS_GPA;
+	vcpu->mailbox->first_page = index * share;
+	vcpu->mailbox->end_page = index + 1 == vm->vcpu_count ?
+		vm->memory.pages : (index + 1) * share;
+	arch_vcpu_init(vcpu);
+}
+
+bool vcpu_owns(const struct vcpu *vcpu, struct range range)
+{
+	return range.first < vcpu->mailbox->end_page &&
+	       vcpu->mailbox->first_page < range.first + range.count;
+}
+
+static void fail(struct vcpu *vcpu, const char *what, uint64_t detail)
+{
+	struct vm *vm = vcpu->vm;
+
+	pthread_mutex_lock(&vm->lock);
+	if (!vm->failed) {
+		snprintf(vm->failure, sizeof(vm->failure),
+			 "vCPU %u of VM %u stopped at page %" PRIu64 ": %s 0x%" PRIx64,
+			 vcpu->index, vm->index, load_word(&vcpu->mailbox->page),
+			 what, detail);
+		__atomic_store_n(&vm->failed, true, __ATOMIC_RELEASE);
+		fprintf(stderr, "vmm: %s\n", vm->failure);
+	}
+	vcpu->parked = true;
+	pthread_cond_broadcast(&vm->wake);
+	pthread_mutex_unlock(&vm->lock);
+}
+
+static void wait_while_stopped(struct vcpu *vcpu)
+{
+	struct vm *vm = vcpu->vm;
+
+	pthread_mutex_lock(&vm->lock);
+	while (vcpu->stop) {
+		vcpu->parked = true;
+		pthread_cond_broadcast(&vm->wake);
+		pthread_cond_wait(&vm->wake, &vm->lock);
+	}
+	vcpu->parked = false;
+	pthread_mutex_unlock(&vm->lock);
+}
+
+static void *vcpu_thread(void *argument)
+{
+	struct vcpu *vcpu = argument;
+
+	__atomic_store_n(&vcpu->tid, gettid(), __ATOMIC_RELEASE);
+	for (;;) {
+		wait_while_stopped(vcpu);
+		if (!ioctl(vcpu->fd, KVM_RUN, NULL)) {
+			if (vcpu->run->exit_reason == KVM_EXIT_MMIO)
+				fail(vcpu, "no memory slot at",
+				     vcpu->run->mmio.phys_addr);
+			else
+				fail(vcpu, "unexpected exit reason",
+				     vcpu->run->exit_reason);
+			return NULL;
+		}
+		if (errno == EFAULT) {
+			__atomic_add_fetch(&vcpu->efaults, 1, __ATOMIC_RELAXED);
+			sleep_us(EFAULT_RETRY_US);
+		} else if (errno != EINTR && errno != EAGAIN) {
+			fail(vcpu, "KVM_RUN failed with errno", errno);
+			return NULL;
+		}
+	}
+}
+
+void vm_start(struct vm *vm)
+{
+	struct sigaction action = { .sa_handler = on_kick };
+	unsigned int i;
+
+	sigaction(KICK_SIGNAL, &action, NULL);
+	for (i = 0; i < vm->vcpu_count; i++)
+		if (pthread_create(&vm->vcpus[i].thread, NULL, vcpu_thread,
+				   &vm->vcpus[i]))
+			die("cannot start the thread of vCPU %u", i);
+	for (i = 0; i < vm->vcpu_count; i++)
+		while (!load_word(&vm->vcpus[i].mailbox->visits)) {
+			if (vm_failed(vm))
+				die("%s", vm->failure);
+			sleep_us(1000);
+		}
+}
+
+/* The signal may come just before KVM_RUN: immediate_exit covers that. */
+void vcpu_set_stop(struct vcpu *vcpu, bool stop)
+{
+	struct vm *vm = vcpu->vm;
+
+	pthread_mutex_lock(&vm->lock);
+	vcpu->stop = stop;
+	__atomic_store_n(&vcpu->run->immediate_exit, stop, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&vm->wake);
+	if (stop && !vcpu->parked)
+		pthread_kill(vcpu->thread, KICK_SIGNAL);
+	while (stop && !vcpu->parked)
+		pthread_cond_wait(&vm->wake, &vm->lock);
+	pthread_mutex_unlock(&vm->lock);
+}
+
+void vm_pause(struct vm *vm)
+{
+	unsigned int i;
+
+	vm->paused = true;
+	for (i = 0; i < vm->vcpu_count; i++)
+		vcpu_set_stop(&vm->vcpus[i], true);
+}
+
+void vm_resume(struct vm *vm)
+{
+	unsigned int i;
+
+	vm->paused = false;
+	for (i = 0; i < vm->vcpu_count; i++)
+		vcpu_set_stop(&vm->vcpus[i], false);
+}
+
+bool parse_cpu_list(const char *text, struct cpu_list *list)
+{
+	const char *position = text;
+	unsigned long cpu;
+	char *end;
+
+	list->count = 0;
+	do {
+		if (*position < '0' || *position > '9' ||
+		    list->count == ARRAY_SIZE(list->cpus))
+			return false;
+		cpu = strtoul(position, &end, 10);
+		if (cpu >= CPU_SETSIZE)
+			return false;
+		list->cpus[list->count++] = cpu;
+		position = end + 1;
+	} while (*end == ',');
+	return !*end;
+}
+
+int vm_pin(struct vm *vm, const struct cpu_list *list)
+{
+	cpu_set_t set;
+	unsigned int i;
+
+	if (!list->count && sched_getaffinity(getpid(), sizeof(set), &set))
+		return errno;
+	for (i = 0; i < vm->vcpu_count; i++) {
+		if (list->count) {
+			unsigned int position = vm->index * vm->vcpu_count + i;
+
+			CPU_ZERO(&set);
+			CPU_SET(list->cpus[position % list->count], &set);
+		}
+		if (sched_setaffinity(vm->vcpus[i].tid, sizeof(set), &set))
+			return errno;
+	}
+	return 0;
+}
