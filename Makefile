@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# kvm_invpolicy. "make help" lists the targets.
+SHELL := /bin/bash
+BUILD := build
+
+.PHONY: help
+help: ## this list
+	@echo "kvm_invpolicy $$(cat VERSION): an alternate invalidation policy for KVM"
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
+	@echo
+	@echo "As root on Debian 12 or 13; what is missing is installed with apt. Kernels are kept in"
+	@echo "\$$XDG_CACHE_HOME or ~/.cache, products in $(BUILD)/."
+
+.PHONY: demo
+demo: ## a real guest under NUMA balancing: KVM alone and with the policy, side by side
+	scripts/setup.sh build run dkms
+	scripts/demo.sh
+
+.PHONY: test
+test: ## all tests: KUnit, and scenarios with real guests on the distribution's kernel
+	scripts/test.sh
+
+.PHONY: check
+check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccinelle
+	scripts/check.sh
+
+.PHONY: bench
+bench: ## measurements: make bench BENCH=idle; the rows go to build/bench.json
+	scripts/setup.sh build run
+	scripts/bench.sh $(or $(BENCH),$(error BENCH is not set: choose one of $(basename $(notdir $(wildcard bench/*.sh)))))
+
+.PHONY: modules
+modules: ## the policy module and the patched KVM for the installed headers, in build/kvm
+	scripts/setup.sh build
+	scripts/build-kvm.sh
+
+.PHONY: tools
+tools: ## the command kvm-invpolicy, in build/
+	$(MAKE) -C tools OUT=$(CURDIR)/$(BUILD)
+
+.PHONY: install
+install: tools ## the command, its man page and completion (DESTDIR, PREFIX)
+	$(MAKE) -C tools OUT=$(CURDIR)/$(BUILD) install
+
+.PHONY: dkms-install
+dkms-install: ## the modules on this host, through DKMS
+	scripts/dkms-install.sh
+
+.PHONY: dkms-uninstall
+dkms-uninstall: ## take them out again; the stock KVM is found as before
+	scripts/dkms-uninstall.sh
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf $(BUILD)

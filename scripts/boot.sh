@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Boots the test machine in QEMU and judges its run.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+usage() {
+	cat <<-'END'
+	usage: boot.sh --initrd FILE [--timeout SECONDS] [--memory MIB] [--results DIR] [--append WORDS]
+	  Verdicts go to stdout as they come. DIR (default build/run) receives
+	  console.log, verdict.tap, qemu.log and files/, what the scenarios sent.
+	  Exit status: 0 all passed; 1 a test failed; 3 the run itself failed.
+	END
+}
+
+INITRD=
+TIMEOUT=600
+MEMORY=3072
+RESULTS=$BUILD/run
+APPEND=
+
+parse_arguments() {
+	while (($#)); do
+		case $1 in
+		--initrd) INITRD=${2:?--initrd needs a file}; shift 2 ;;
+		--timeout) TIMEOUT=${2:?--timeout needs seconds}; shift 2 ;;
+		--memory) MEMORY=${2:?--memory needs MiB}; shift 2 ;;
+		--results) RESULTS=${2:?--results needs a folder}; shift 2 ;;
+		--append) APPEND=${2:?--append needs words}; shift 2 ;;
+		-h | --help) usage; exit 0 ;;
+		*) usage >&2; exit 2 ;;
+		esac
+	done
+	[[ -n $INITRD ]] || { usage >&2; exit 2; }
+	need_file "$INITRD" "build one with scripts/initramfs.sh"
+}
+
+command_line() {
+	# Half a minute without progress is nothing unusual for an emulated CPU.
+	printf '%s ' console=ttyS0 panic=-1 oops=panic log_buf_len=4M \
+		numa_balancing=disable watchdog_thresh=30 \
+		rcupdate.rcu_cpu_stall_timeout=60 "$APPEND"
+}
+
+# TCG everywhere, also where KVM could be had: one machine for all.
+start_qemu() {
+	local node_size=$((MEMORY / 2))
+
+	timeout --kill-after=10 "$TIMEOUT" qemu-system-x86_64 \
+		-accel tcg,thread=multi -cpu EPYC,+svm -smp 4,sockets=2,cores=2 \
+		-m "$MEMORY" \
+		-object "memory-backend-ram,size=${node_size}M,id=m0" \
+		-object "memory-backend-ram,size=${node_size}M,id=m1" \
+		-numa node,nodeid=0,cpus=0-1,memdev=m0 \
+		-numa node,nodeid=1,cpus=2-3,memdev=m1 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-serial "file:$RESULTS/console.log" \
+		-device virtio-serial-pci \
+		-chardev "file,id=verdict,path=$RESULTS/verdict.tap" \
+		-device virtserialport,chardev=verdict,name=invp.verdict \
+		-chardev "file,id=results,path=$RESULTS/results.raw" \
+		-device virtserialport,chardev=results,name=invp.results \
+		-kernel "$KERNEL" -initrd "$INITRD" -append "$(command_line)" \
+		>"$RESULTS/qemu.log" 2>&1 &
+	QEMU=$!
+}
+
+stop_qemu() {
+	[[ -z ${QEMU:-} ]] || kill "$QEMU" 2>/dev/null || true
+}
+
+run_machine() {
+	local stream
+
+	rm -rf "$RESULTS"/{console.log,verdict.tap,qemu.log,results.raw,files}
+	mkdir -p "$RESULTS/files"
+	: >"$RESULTS/verdict.tap"
+	QEMU_STATUS=0
+	start_qemu
+	tail -s 0.2 -n +1 -f --pid="$QEMU" "$RESULTS/verdict.tap" &
+	stream=$!
+	wait "$QEMU" || QEMU_STATUS=$?
+	QEMU=
+	wait "$stream" || true
+}
+
+unpack_results() {
+	awk -v folder="$RESULTS/files" '
+		/^file / { out = folder "/" $2; decode = "base64 -d >\"" out "\""; next }
+		/^\.$/ { close(decode); next }
+		decode { print | decode }' "$RESULTS/results.raw"
+}
+
+first_fault() {
+	grep -m 1 -E -f "$TOP/tests/init/fault-patterns" "$RESULTS/console.log" || true
+}
+
+seen() {
+	grep -q -E "$1" "$RESULTS/verdict.tap"
+}
+
+# The emulator, not the kernel, is at fault when text that was just patched
+# traps on a CPU that still ran the old text.
+emulator_fault() {
+	! seen '^end$' && [[ $(first_fault) == *"Oops: int3:"* ]]
+}
+
+missing_gates() {
+	seen '^ready$' || printf '"ready" '
+	seen '^(ok|not ok) ' || printf '"a verdict" '
+	seen '^end$' || printf '"end" '
+}
+
+explain_failed_run() {
+	local missing=$1 reason="the machine stopped by itself (QEMU status $QEMU_STATUS)"
+
+	[[ $QEMU_STATUS != 124 && $QEMU_STATUS != 137 ]] || reason="no end after $TIMEOUT s"
+	grep -v "TCG doesn't support requested feature" "$RESULTS/qemu.log" >&2 || true
+	[[ ! -e $RESULTS/console.log ]] || tail -n 70 "$RESULTS/console.log" >&2
+	printf '%s: error: %s, without %s: see %s\n' "${0##*/}" "$reason" \
+		"${missing% }" "$RESULTS/console.log" >&2
+}
+
+judge() {
+	local missing
+
+	missing=$(missing_gates)
+	if [[ -n $missing ]]; then
+		explain_failed_run "$missing"
+		return 3
+	fi
+	! seen '^not ok '
+}
+
+parse_arguments "$@"
+need_command qemu-system-x86_64 run
+KERNEL=$("$TOP/scripts/kernel.sh" image)
+trap stop_qemu EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+rm -f "$RESULTS/console-int3.log"
+run_machine
+if emulator_fault; then
+	mv "$RESULTS/console.log" "$RESULTS/console-int3.log"
+	printf '# repeated once: the emulator faulted (%s)\n' "Oops: int3"
+	run_machine
+fi
+unpack_results
+judge

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs the end-to-end scenarios, one test machine per kind of KVM.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+FOLDER=$TOP/tests/scenarios
+BOOT_SECONDS=120
+
+usage() {
+	cat <<-'END'
+	usage: scenarios.sh [--kvm patched|stock] [SCENARIO…]
+	  Default: all of tests/scenarios, in both kinds of machine. A scenario names
+	  its kinds in a line "# kvm: stock", "# kvm: patched" or "# kvm: stock patched".
+	END
+}
+
+KINDS=(stock patched)
+SCENARIOS=()
+PASSED=0
+FAILED=0
+SKIPPED=0
+MACHINES=0
+
+parse_arguments() {
+	while (($#)); do
+		case $1 in
+		--kvm)
+			[[ ${2:-} == stock || ${2:-} == patched ]] ||
+				die "--kvm ${2:-}: give patched or stock"
+			KINDS=("$2"); shift 2 ;;
+		-h | --help) usage; exit 0 ;;
+		-*) usage >&2; exit 2 ;;
+		*) SCENARIOS+=("$(basename "$1" .sh)"); shift ;;
+		esac
+	done
+}
+
+all_scenarios() {
+	find "$FOLDER" -name '[0-9]*.sh' -printf '%f\n' | sort | sed 's/\.sh$//'
+}
+
+header() {
+	sed -n "s/^# $1: *//p" "$FOLDER/$2.sh"
+}
+
+check_scenarios() {
+	local name kind kinds
+
+	for name in "${SCENARIOS[@]}"; do
+		[[ -e $FOLDER/$name.sh ]] ||
+			die "no scenario $name: the scenarios are" "$(all_scenarios | xargs)"
+		kinds=$(header kvm "$name")
+		[[ -n $kinds ]] || die "scenario $name needs a line '# kvm: stock' or '# kvm: patched'"
+		for kind in $kinds; do
+			[[ $kind == stock || $kind == patched ]] ||
+				die "scenario $name: '# kvm: $kind' must be stock or patched"
+		done
+	done
+}
+
+scenarios_of() {
+	local kind=$1 name
+
+	for name in "${SCENARIOS[@]}"; do
+		[[ " $(header kvm "$name") " != *" $kind "* ]] || printf '%s\n' "$name"
+	done
+}
+
+seconds_of() {
+	local name limit sum=$BOOT_SECONDS
+
+	for name in "$@"; do
+		limit=$(header timeout "$name")
+		sum=$((sum + ${limit:-120} + 5))
+	done
+	printf '%s\n' "$sum"
+}
+
+build_initramfs() {
+	local kind=$1 list=$BUILD/scenarios-$1/list name
+	local options=(--file "$BUILD/vmm:/bin/vmm"
+		       --file "$BUILD/static/kvm-invpolicy:/bin/kvm-invpolicy"
+		       --file "$list:/etc/scenarios"
+		       --file "$FOLDER/lib.sh:/lib/scenarios/lib.sh")
+
+	shift
+	mkdir -p "${list%/*}"
+	printf '%s\n' "$@" >"$list"
+	for name in "$@"; do
+		options+=(--file "$FOLDER/$name.sh:/lib/scenarios/$name.sh")
+	done
+	if [[ $kind == patched ]]; then
+		for name in kvm kvm-amd kvm-intel kvm_invpolicy; do
+			need_file "$BUILD/kvm/$name.ko" "run make"
+		done
+		options+=(--modules-dir "$BUILD/kvm")
+	else
+		options+=(--file "$BUILD/kvm/kvm_invpolicy.ko:/lib/modules/$RELEASE/updates/kvm_invpolicy.ko")
+	fi
+	"$TOP/scripts/initramfs.sh" "$BUILD/scenarios-$kind/initramfs.cpio.gz" "${options[@]}"
+}
+
+count() {
+	grep -c -E "$1" "$2" || true
+}
+
+# A scenario that never came to its last verdict, kernel-log, has failed.
+report_unfinished() {
+	local tap=$1 name
+
+	shift
+	for name in "$@"; do
+		if ! grep -q -E "^(not )?ok - $name/kernel-log" "$tap"; then
+			printf 'not ok - %s/finished\n# the machine stopped before its end\n' "$name" |
+				tee -a "$tap"
+		fi
+	done
+}
+
+run_machine() {
+	local kind=$1 results=$BUILD/scenarios-$1 tap seconds status=0 skipped
+
+	shift
+	tap=$results/verdict.tap
+	seconds=$(seconds_of "$@")
+	step "$kind KVM: booting a machine for $# scenarios, at most $seconds s"
+	printf '# machine with %s KVM\n' "$kind"
+	"$TOP/scripts/boot.sh" --initrd "$results/initramfs.cpio.gz" --timeout "$seconds" \
+		--results "$results" --append "invp.kvm=$kind" || status=$?
+	((status == 0 || status == 1 || status == 3)) || exit "$status"
+	report_unfinished "$tap" "$@"
+	if ((status == 3)); then
+		printf 'not ok - %s machine\n# it did not come to its end: see %s\n' \
+			"$kind" "$results/console.log" | tee -a "$tap"
+	fi
+	skipped=$(count '^ok .*# SKIP' "$tap")
+	PASSED=$((PASSED + $(count '^ok ' "$tap") - skipped))
+	FAILED=$((FAILED + $(count '^not ok ' "$tap")))
+	SKIPPED=$((SKIPPED + skipped))
+	MACHINES=$((MACHINES + 1))
+}
+
+parse_arguments "$@"
+((${#SCENARIOS[@]})) || mapfile -t SCENARIOS < <(all_scenarios)
+check_scenarios
+RELEASE=$("$TOP/scripts/kernel.sh" release)
+for kind in "${KINDS[@]}"; do
+	mapfile -t names < <(scenarios_of "$kind")
+	((${#names[@]})) || continue
+	build_initramfs "$kind" "${names[@]}"
+	run_machine "$kind" "${names[@]}"
+done
+((MACHINES)) || die "none of these scenarios is for ${KINDS[*]} KVM: see their '# kvm:' lines"
+printf '1..%d\n' $((PASSED + FAILED + SKIPPED))
+if ((SKIPPED)); then
+	printf '# %d skipped\n' "$SKIPPED"
+fi
+printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+((FAILED == 0))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# NUMA balancing leaves a VM with numa=skip alone, and no other.
+# kvm: patched
+# timeout: 240
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /lib/scenarios/lib.sh
+
+# Takes the counters of a VM at one moment; counter reads them.
+take_counters() {
+	kvm-invpolicy stat "$1" --json >/run/counters
+}
+
+counter() {
+	json_get "$1" </run/counters
+}
+
+numa_events_reach() {
+	take_counters "$1" && [ "$(counter numa_events)" -ge "$2" ]
+}
+
+# What KVM had unmapped before is faulted in once more, and the host may then migrate it,
+# which is an event: done when there is none for a while.
+settled() {
+	_before=$(unmap_events "$1")
+	sleep 3
+	[ "$(unmap_events "$1")" -eq "$_before" ]
+}
+
+# Waits until the scanner has passed over the processes a few times.
+scan() {
+	_goal=$(($(vmstat numa_pte_updates) + 30000))
+	wait_for 60 pte_updates_reach $_goal
+}
+
+pte_updates_reach() {
+	[ "$(vmstat numa_pte_updates)" -ge "$1" ]
+}
+
+# Of the events that KVM acted on in a scan, those that are neither of the other reasons:
+# a VMM changes mappings of its own, too.
+numa_unmaps() {
+	take_counters "$1"
+	_others=$(($(counter unmap_events) + $(counter other_events)))
+	_unmaps=$(unmap_events "$1")
+	scan
+	_unmaps=$(($(unmap_events "$1") - _unmaps))
+	take_counters "$1"
+	_others=$(($(counter unmap_events) + $(counter other_events) - _others))
+	note "KVM acted on $_unmaps events, $_others of them not of NUMA balancing"
+	echo $((_unmaps > _others ? _unmaps - _others : 0))
+}
+
+unmaps() {
+	_unmaps=$(unmap_events "$1")
+	scan
+	echo $(($(unmap_events "$1") - _unmaps))
+}
+
+modprobe kvm_invpolicy
+start_vmm skipped --memory 32
+start_vmm stock --memory 32
+# shellcheck disable=SC2154 # set by start_vmm
+{ skipped=$skipped_PID; stock=$stock_PID; }
+
+kvm-invpolicy attach "$skipped" numa=skip
+numa_on 16 500
+check numa-events-seen wait_for 60 numa_events_reach "$skipped" 5
+
+check settled wait_for 60 settled "$skipped"
+before_other=$(unmap_events "$stock")
+check no-unmap-when-skipped [ "$(numa_unmaps "$skipped")" -eq 0 ]
+check neighbour-keeps-kvm [ "$(($(unmap_events "$stock") - before_other))" -gt 0 ]
+take_counters "$skipped"
+check all-elided [ "$(counter numa_elided)" -eq "$(counter numa_events)" ]
+check none-untracked [ "$(counter numa_untracked)" -eq 0 ]
+
+pf_fixed() {
+	ctl skipped stat | json_get pf_fixed
+}
+faults=$(pf_fixed)
+scan
+check no-refault-when-skipped [ "$(($(pf_fixed) - faults))" -eq 0 ]
+
+kvm-invpolicy set "$skipped" numa=kvm
+check set-kvm-unmaps-again [ "$(numa_unmaps "$skipped")" -gt 0 ]
+kvm-invpolicy set "$skipped" numa=skip
+check settled-again wait_for 60 settled "$skipped"
+check set-skip-elides-again [ "$(numa_unmaps "$skipped")" -eq 0 ]
+
+kvm-invpolicy detach "$skipped"
+check detach-unmaps-again [ "$(unmaps "$skipped")" -gt 0 ]
+
+numa_off
+check oracle-skipped stop_vmm skipped
+check oracle-stock stop_vmm stock
