@@ -42,7 +42,7 @@ static const struct kernel_param_ops numa_ops = {
 	.get = get_numa,
 };
 module_param_cb(numa, &numa_ops, NULL, 0644);
-MODULE_PARM_DESC(numa, "for NUMA balancing in VMs attached from now on: " INVP_NUMA_CHOICES " (default skip)");
+MODULE_PARM_DESC(numa, "NUMA balancing in newly attached VMs: " INVP_NUMA_CHOICES " (default skip)");
 
 static int set_switch(const char *value, const struct kernel_param *param)
 {
@@ -52,7 +52,7 @@ static int set_switch(const char *value, const struct kernel_param *param)
 		return bad_value(value, param, "0 or 1");
 	if (on && param->arg == &auto_attach && THIS_MODULE->state == MODULE_STATE_LIVE &&
 	    !invp_hooks_version()) {
-		pr_err("auto_attach=1 has no use: this kvm has no hooks, or observe_only is set\n");
+		pr_err("auto_attach=1 has no use without hooks in kvm or with observe_only\n");
 		return -EOPNOTSUPP;
 	}
 	WRITE_ONCE(*(bool *)param->arg, on);
@@ -106,6 +106,17 @@ static void vm_created(struct kvm *kvm)
 						    "it could not be attached", err);
 }
 
+static void __init log_mode(void)
+{
+	if (invp_hooks_version())
+		pr_info("version %s, numa=%s, auto_attach=%d\n", INVP_VERSION,
+			invp_numa_name(default_numa), auto_attach);
+	else
+		pr_info("version %s, observe mode: %s; VMs can be observed, not attached\n",
+			INVP_VERSION, observe_only ? "observe_only=1" :
+						     "this kvm has no invalidation policy hooks");
+}
+
 static int __init invp_init(void)
 {
 	int err = -ENOENT;
@@ -127,12 +138,7 @@ static int __init invp_init(void)
 	if (err)
 		goto out_listen;
 
-	if (invp_hooks_version())
-		pr_info("version " INVP_VERSION ", numa=%s, auto_attach=%d\n",
-			invp_numa_name(default_numa), auto_attach);
-	else
-		pr_info("version " INVP_VERSION ", observe mode: %s; VMs can be observed, not attached\n",
-			observe_only ? "observe_only=1" : "this kvm has no invalidation policy hooks");
+	log_mode();
 	return 0;
 
 out_listen:

@@ -2,7 +2,6 @@
 /* Why the host invalidates a range: read off the range and off what its sender locked. */
 #include <linux/hugetlb.h>
 #include <linux/mmu_notifier.h>
-#include <linux/sched/signal.h>
 
 #include "compat/mm.h"
 #include "reason.h"
@@ -44,12 +43,6 @@ static bool is_unmap(const struct mmu_notifier_range *range)
 	return !vma || invp_vma_detached(vma);
 }
 
-static bool is_exit(const struct mmu_notifier_range *range)
-{
-	return invp_mm_oom_reaped(range->mm) ||
-	       (current->mm == range->mm && (current->signal->flags & SIGNAL_GROUP_EXIT));
-}
-
 /**
  * invp_reason() - why the host invalidates a range
  * @range: as passed to an MMU notifier
@@ -62,7 +55,7 @@ static bool is_exit(const struct mmu_notifier_range *range)
  */
 enum kvm_invpolicy_reason invp_reason(const struct mmu_notifier_range *range)
 {
-	if (is_exit(range))
+	if (invp_mm_oom_reaped(range->mm))
 		return KVM_INVPOLICY_REASON_EXIT;
 	if (is_numa_hint(range))
 		return KVM_INVPOLICY_REASON_NUMA;
