@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 # Helpers of the scenarios; to be sourced by each. The init of the test machine
-# sets SCENARIO and TAP, and opens descriptor 3 (verdicts) and 4 (result files).
+# sets SCENARIO, TAP and SLOWDOWN, and opens descriptor 3 (verdicts) and 4 (result files).
 
 set -eu
 
@@ -46,6 +46,17 @@ check() {
 	fi
 }
 
+# tap PREFIX COMMAND…: makes the TAP lines that COMMAND prints verdicts of this scenario.
+tap() {
+	_prefix=$1
+	shift
+	_tap_status=0
+	"$@" >/run/tap.out 2>/run/tap.log || _tap_status=$?
+	sed "s,^\(not \)*ok - ,&$SCENARIO/$_prefix," /run/tap.out | tee -a "$TAP" >&3
+	check "${_prefix}to-its-end" [ "$_tap_status" -lt 2 ]
+	[ ! -s /run/tap.log ] || note "$(cat /run/tap.log)"
+}
+
 # Sends FILE to the results folder of the host.
 result() {
 	{
@@ -64,7 +75,7 @@ kvm_kind() {
 
 # wait_for SECONDS COMMAND…: repeats COMMAND until it succeeds.
 wait_for() {
-	_deadline=$(($(date +%s) + $1))
+	_deadline=$(($(date +%s) + $1 * SLOWDOWN))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$(date +%s)" -lt $_deadline ] || return 1

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A VM small enough to be created and destroyed by the hundred. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "tap.h"
+
+#define MEMORY_BYTES	(4UL << 20)
+#define CODE_GPA	0x1000
+#define LAST_WRITTEN	0xff000
+
+/* Real mode: increments the first byte of each page from 0x2000 to 0xff000. */
+static const unsigned char code[] = {
+	0xb8, 0x00, 0x02,		/* start: mov $0x0200, %ax */
+	0x8e, 0xd8,			/* next:  mov %ax, %ds */
+	0xfe, 0x06, 0x00, 0x00,		/*        incb 0 */
+	0x05, 0x00, 0x01,		/*        add $0x0100, %ax */
+	0x73, 0xf5,			/*        jnc next */
+	0xeb, 0xf0,			/*        jmp start */
+};
+
+int kvm_open(void)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+
+	if (kvm < 0)
+		die("cannot open /dev/kvm: %s; load kvm-amd or kvm-intel and run as root",
+		    strerror(errno));
+	return kvm;
+}
+
+int vm_create(void)
+{
+	int kvm = kvm_open();
+	int vm = ioctl(kvm, KVM_CREATE_VM, 0);
+
+	if (vm < 0)
+		die("KVM_CREATE_VM: %s", strerror(errno));
+	close(kvm);
+	return vm;
+}
+
+static void add_memory(struct guest *guest)
+{
+	struct kvm_userspace_memory_region region = {
+		.memory_size = MEMORY_BYTES,
+	};
+
+	guest->memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (guest->memory == MAP_FAILED)
+		die("cannot map %lu bytes: %s", MEMORY_BYTES, strerror(errno));
+	memcpy(guest->memory + CODE_GPA, code, sizeof(code));
+	region.userspace_addr = (uintptr_t)guest->memory;
+	if (ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region))
+		die("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
+}
+
+void guest_create(struct guest *guest)
+{
+	*guest = (struct guest){ .vm = vm_create(), .vcpu = -1 };
+	guest->number = guest->vm;
+	add_memory(guest);
+}
+
+static void add_vcpu(struct guest *guest)
+{
+	struct kvm_regs regs = { .rip = CODE_GPA, .rflags = 2 };
+	struct kvm_sregs sregs;
+	int kvm = kvm_open();
+
+	guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, 0);
+	if (guest->vcpu < 0)
+		die("KVM_CREATE_VCPU: %s", strerror(errno));
+	guest->run_bytes = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
+	guest->run = mmap(NULL, guest->run_bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, guest->vcpu, 0);
+	if (guest->run == MAP_FAILED)
+		die("cannot map the vCPU: %s", strerror(errno));
+	close(kvm);
+
+	if (ioctl(guest->vcpu, KVM_GET_SREGS, &sregs))
+		die("KVM_GET_SREGS: %s", strerror(errno));
+	sregs.cs.base = 0;
+	sregs.cs.selector = 0;
+	if (ioctl(guest->vcpu, KVM_SET_SREGS, &sregs) ||
+	    ioctl(guest->vcpu, KVM_SET_REGS, &regs))
+		die("cannot set the vCPU's registers: %s", strerror(errno));
+}
+
+static void *run_vcpu(void *arg)
+{
+	struct guest *guest = arg;
+
+	/* Ends when it is kicked, or by EFAULT when its memory has gone. */
+	while (!ioctl(guest->vcpu, KVM_RUN, 0))
+		;
+	return NULL;
+}
+
+static void kick(int signal)
+{
+	(void)signal;
+}
+
+/* On return the guest has touched all of its pages. */
+void guest_run(struct guest *guest)
+{
+	volatile char *last = guest->memory + LAST_WRITTEN;
+	struct sigaction action = { .sa_handler = kick };
+	int tries;
+
+	add_vcpu(guest);
+	sigaction(SIGUSR1, &action, NULL);
+	if (pthread_create(&guest->thread, NULL, run_vcpu, guest))
+		die("cannot create a thread: raise ulimit -u");
+	guest->running = true;
+	for (tries = 0; !*last; tries++) {
+		if (tries == 20000)
+			die("the guest does not run: KVM exit reason %u",
+			    guest->run->exit_reason);
+		usleep(500);
+	}
+}
+
+/* Leaves no vCPU, so that the VM depends on its own descriptor only. */
+void guest_stop(struct guest *guest)
+{
+	guest->run->immediate_exit = 1;
+	pthread_kill(guest->thread, SIGUSR1);
+	pthread_join(guest->thread, NULL);
+	guest->running = false;
+	munmap(guest->run, guest->run_bytes);
+	close(guest->vcpu);
+	guest->vcpu = -1;
+}
+
+void guest_unmap(struct guest *guest)
+{
+	if (munmap(guest->memory, MEMORY_BYTES))
+		die("munmap: %s", strerror(errno));
+	guest->memory = NULL;
+}
+
+void guest_close(struct guest *guest)
+{
+	if (guest->running)
+		guest_stop(guest);
+	if (guest->vm >= 0)
+		close(guest->vm);
+	guest->vm = -1;
+	if (guest->memory)
+		guest_unmap(guest);
+}
+
+bool vm_folder_exists(pid_t pid, int number)
+{
+	char path[64];
+
+	if (access("/sys/kernel/debug/kvm", F_OK))
+		die("no /sys/kernel/debug/kvm: mount -t debugfs debugfs /sys/kernel/debug");
+	snprintf(path, sizeof(path), "/sys/kernel/debug/kvm/%d-%d", pid, number);
+	return !access(path, F_OK);
+}
+
+bool wait_vm_folder_gone(pid_t pid, int number)
+{
+	int tries;
+
+	for (tries = 0; tries < 500; tries++) {
+		if (!vm_folder_exists(pid, number))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
