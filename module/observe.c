@@ -106,7 +106,10 @@ int invp_observe(struct invp_observation *observation, struct kvm *kvm)
 	guard(mutex)(&observation->lock);
 	observer = observation->observer;
 	if (observer) {
-		/* A live notifier pins its mm, so the mm tells a reused address apart. */
+		/*
+		 * A live notifier pins its mm, so only a new VM of the same process can
+		 * be taken for an ended one: its events are the same process's.
+		 */
 		if (observer->kvm != kvm || observer->notifier.mn.mm != kvm->mm)
 			return -EBUSY;
 		return observer_refresh(observer, kvm);

@@ -128,8 +128,8 @@ struct kvm_invpolicy_info {
  * UPDATE, DETACH: ENOENT if the VM has no policy.
  * OBSERVE: begins to count the events of the VM's process for this descriptor, or,
  * if it observes that VM already, reads the VM's memslots anew and goes on
- * counting. EBUSY if the descriptor observes another VM, ESRCH as above but only for
- * the first call.
+ * counting. EBUSY if the descriptor observes another VM; one that takes an ended VM's
+ * place in the same process may pass for it. ESRCH as above, for the first call.
  */
 struct kvm_invpolicy_vm {
 	__u32 size;
