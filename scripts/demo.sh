@@ -64,7 +64,7 @@ print_table() {
 		["per second, median", "balancing off", "on, KVM alone", "on, numa=skip"],
 		row("guest sweeps over its memory"; "sweeps_per_second"),
 		row("re-faults of the guest"; "refaults_per_second"),
-		row("unmap events in KVM"; "unmap_events_per_second"),
+		row("unmap events from balancing"; "unmap_events_per_second"),
 		row("remote TLB flushes"; "remote_tlb_flushes_per_second"),
 		row("pages the host protected"; "numa_pte_updates_per_second"),
 		["seconds to settle", (.median.off, .median.kvm, .median.skip | .settle_seconds)]
@@ -84,7 +84,7 @@ print_verdict() {
 mkdir -p "$RUN"
 build_products
 build_initramfs
-step "booting the distribution's kernel in QEMU: about 5 minutes of measurements"
+step "booting the distribution's kernel in QEMU: about 8 minutes of measurements"
 status=0
 "$TOP/scripts/boot.sh" --initrd "$RUN/initramfs.cpio.gz" --timeout 1200 --results "$RUN" \
 	--append invp.kvm=patched | progress || status=$?

@@ -7,12 +7,14 @@ set -euo pipefail
 
 FOLDER=$TOP/tests/scenarios
 BOOT_SECONDS=120
+DEBUG_WORDS='panic_on_warn=1 page_poison=1 watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=240'
 
 usage() {
 	cat <<-'END'
-	usage: scenarios.sh [--kvm patched|stock] [SCENARIO…]
+	usage: scenarios.sh [--kvm patched|stock|debug] [SCENARIO…]
 	  Default: all of tests/scenarios, in both kinds of machine. A scenario names
 	  its kinds in a line "# kvm: stock", "# kvm: patched" or "# kvm: stock patched".
+	  The third kind, the debug kernel, runs those for patched and "# kvm: debug".
 	END
 }
 
@@ -22,13 +24,18 @@ PASSED=0
 FAILED=0
 SKIPPED=0
 MACHINES=0
+# How much longer than elsewhere things may take on the debug kernel.
+SLOWDOWN=1
+
+known_kind() {
+	[[ $1 == stock || $1 == patched || $1 == debug ]]
+}
 
 parse_arguments() {
 	while (($#)); do
 		case $1 in
 		--kvm)
-			[[ ${2:-} == stock || ${2:-} == patched ]] ||
-				die "--kvm ${2:-}: give patched or stock"
+			known_kind "${2:-}" || die "--kvm ${2:-}: give patched, stock or debug"
 			KINDS=("$2"); shift 2 ;;
 		-h | --help) usage; exit 0 ;;
 		-*) usage >&2; exit 2 ;;
@@ -54,26 +61,27 @@ check_scenarios() {
 		kinds=$(header kvm "$name")
 		[[ -n $kinds ]] || die "scenario $name needs a line '# kvm: stock' or '# kvm: patched'"
 		for kind in $kinds; do
-			[[ $kind == stock || $kind == patched ]] ||
-				die "scenario $name: '# kvm: $kind' must be stock or patched"
+			known_kind "$kind" ||
+				die "scenario $name: '# kvm: $kind' must be stock, patched or debug"
 		done
 	done
 }
 
 scenarios_of() {
-	local kind=$1 name
+	local kinds=$1 name
 
+	[[ $1 != debug ]] || kinds='(patched|debug)'
 	for name in "${SCENARIOS[@]}"; do
-		[[ " $(header kvm "$name") " != *" $kind "* ]] || printf '%s\n' "$name"
+		[[ ! " $(header kvm "$name") " =~ \ $kinds\  ]] || printf '%s\n' "$name"
 	done
 }
 
 seconds_of() {
-	local name limit sum=$BOOT_SECONDS
+	local name limit sum=$((BOOT_SECONDS * SLOWDOWN))
 
 	for name in "$@"; do
 		limit=$(header timeout "$name")
-		sum=$((sum + ${limit:-120} + 5))
+		sum=$((sum + (${limit:-120} + 5) * SLOWDOWN))
 	done
 	printf '%s\n' "$sum"
 }
@@ -81,6 +89,7 @@ seconds_of() {
 build_initramfs() {
 	local kind=$1 list=$BUILD/scenarios-$1/list name
 	local options=(--file "$BUILD/vmm:/bin/vmm"
+		       --file "$BUILD/invp-ioctl:/bin/invp-ioctl"
 		       --file "$BUILD/static/kvm-invpolicy:/bin/kvm-invpolicy"
 		       --file "$list:/etc/scenarios"
 		       --file "$FOLDER/lib.sh:/lib/scenarios/lib.sh")
@@ -96,10 +105,26 @@ build_initramfs() {
 			need_file "$BUILD/kvm/$name.ko" "run make"
 		done
 		options+=(--modules-dir "$BUILD/kvm")
+	elif [[ $kind == debug ]]; then
+		options+=(--modules-dir "$KERNEL_ROOT/policy")
 	else
 		options+=(--file "$BUILD/kvm/kvm_invpolicy.ko:/lib/modules/$RELEASE/updates/kvm_invpolicy.ko")
 	fi
 	"$TOP/scripts/initramfs.sh" "$BUILD/scenarios-$kind/initramfs.cpio.gz" "${options[@]}"
+}
+
+use_debug_kernel() {
+	KERNEL_ROOT=$("$TOP/scripts/debug-kernel.sh")
+	KERNEL_RELEASE=$(basename "$KERNEL_ROOT"/lib/modules/*)
+	export KERNEL_ROOT KERNEL_RELEASE
+	SLOWDOWN=4
+}
+
+boot_options() {
+	case $1 in
+	debug) printf '%s\n' --memory 4096 --append "invp.kvm=patched invp.slowdown=$SLOWDOWN $DEBUG_WORDS" ;;
+	*) printf '%s\n' --append "invp.kvm=$1" ;;
+	esac
 }
 
 count() {
@@ -120,15 +145,16 @@ report_unfinished() {
 }
 
 run_machine() {
-	local kind=$1 results=$BUILD/scenarios-$1 tap seconds status=0 skipped
+	local kind=$1 results=$BUILD/scenarios-$1 tap seconds status=0 skipped options
 
 	shift
 	tap=$results/verdict.tap
 	seconds=$(seconds_of "$@")
+	mapfile -t options < <(boot_options "$kind")
 	step "$kind KVM: booting a machine for $# scenarios, at most $seconds s"
 	printf '# machine with %s KVM\n' "$kind"
 	"$TOP/scripts/boot.sh" --initrd "$results/initramfs.cpio.gz" --timeout "$seconds" \
-		--results "$results" --append "invp.kvm=$kind" || status=$?
+		--results "$results" "${options[@]}" || status=$?
 	((status == 0 || status == 1 || status == 3)) || exit "$status"
 	report_unfinished "$tap" "$@"
 	if ((status == 3)); then
@@ -145,6 +171,7 @@ run_machine() {
 parse_arguments "$@"
 ((${#SCENARIOS[@]})) || mapfile -t SCENARIOS < <(all_scenarios)
 check_scenarios
+[[ ${KINDS[*]} != debug ]] || use_debug_kernel
 RELEASE=$("$TOP/scripts/kernel.sh" release)
 for kind in "${KINDS[@]}"; do
 	mapfile -t names < <(scenarios_of "$kind")
