@@ -28,7 +28,7 @@ check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccin
 .PHONY: bench
 bench: ## measurements: make bench BENCH=idle; the rows go to build/bench.json
 	scripts/setup.sh build run
-	scripts/bench.sh $(or $(BENCH),$(error BENCH is not set: choose one of $(basename $(notdir $(wildcard bench/*.sh)))))
+	scripts/bench.sh $(or $(BENCH),$(error BENCH is not set: choose idle))
 
 .PHONY: modules
 modules: ## the policy module and the patched KVM for the installed headers, in build/kvm

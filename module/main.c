@@ -42,7 +42,7 @@ static const struct kernel_param_ops numa_ops = {
 	.get = get_numa,
 };
 module_param_cb(numa, &numa_ops, NULL, 0644);
-MODULE_PARM_DESC(numa, "NUMA balancing in newly attached VMs: " INVP_NUMA_CHOICES " (default skip)");
+MODULE_PARM_DESC(numa, "on NUMA balancing in new policies: " INVP_NUMA_CHOICES " (default skip)");
 
 static int set_switch(const char *value, const struct kernel_param *param)
 {

@@ -70,8 +70,26 @@ stop_qemu() {
 	[[ -z ${QEMU:-} ]] || kill "$QEMU" 2>/dev/null || true
 }
 
+# An emulated CPU can be left in a guest with its global interrupt flag clear, which
+# VMRUN cannot do: it then answers nothing, not even an NMI. Prints its number.
+deaf_cpu() {
+	awk '/Sending NMI from CPU [0-9]+ to CPUs/ { split($NF, asked, /[,:]/); last = NR
+			for (i in asked) if (asked[i] ~ /^[0-9]+$/) silent[asked[i]] = 1 }
+		match($0, /NMI backtrace for cpu [0-9]+/) {
+			delete silent[substr($0, RSTART + 22, RLENGTH - 22)] }
+		END { for (cpu in silent) if (NR > last + 20) { print cpu; exit } }' \
+		"$RESULTS/console.log" 2>/dev/null
+}
+
+# Such a machine never comes to an end: no use in waiting for the time limit.
+stop_when_deaf() {
+	while sleep 10 >/dev/null 2>&1; do
+		[[ -z $(deaf_cpu) ]] || kill "$1"
+	done
+}
+
 run_machine() {
-	local stream
+	local stream watcher
 
 	rm -rf "$RESULTS"/{console.log,verdict.tap,qemu.log,results.raw,files}
 	mkdir -p "$RESULTS/files"
@@ -80,8 +98,11 @@ run_machine() {
 	start_qemu
 	tail -s 0.2 -n +1 -f --pid="$QEMU" "$RESULTS/verdict.tap" &
 	stream=$!
+	stop_when_deaf "$QEMU" &
+	watcher=$!
 	wait "$QEMU" || QEMU_STATUS=$?
 	QEMU=
+	kill "$watcher" 2>/dev/null || true
 	wait "$stream" || true
 }
 
@@ -100,10 +121,16 @@ seen() {
 	grep -q -E "$1" "$RESULTS/verdict.tap"
 }
 
-# The emulator, not the kernel, is at fault when text that was just patched
-# traps on a CPU that still ran the old text.
+# Names the fault if the emulator, not the kernel, is to blame: text that was just
+# patched traps on a CPU that still ran the old text, or a CPU is deaf.
 emulator_fault() {
-	! seen '^end$' && [[ $(first_fault) == *"Oops: int3:"* ]]
+	if seen '^end$'; then
+		return
+	elif [[ $(first_fault) == *"Oops: int3:"* ]]; then
+		echo "Oops: int3"
+	elif [[ -n $(deaf_cpu) ]]; then
+		echo "CPU $(deaf_cpu) answered no NMI"
+	fi
 }
 
 missing_gates() {
@@ -139,11 +166,12 @@ KERNEL=$("$TOP/scripts/kernel.sh" image)
 trap stop_qemu EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-rm -f "$RESULTS/console-int3.log"
+rm -f "$RESULTS/console-emulator.log"
 run_machine
-if emulator_fault; then
-	mv "$RESULTS/console.log" "$RESULTS/console-int3.log"
-	printf '# repeated once: the emulator faulted (%s)\n' "Oops: int3"
+fault=$(emulator_fault)
+if [[ -n $fault ]]; then
+	mv "$RESULTS/console.log" "$RESULTS/console-emulator.log"
+	printf '# repeated once: the emulator faulted (%s)\n' "$fault"
 	run_machine
 fi
 unpack_results
