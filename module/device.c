@@ -14,12 +14,12 @@
 #include "vm.h"
 
 /* User space compiled these in. */
-static_assert(sizeof(struct kvm_invpolicy_settings) == 32);
 static_assert(sizeof(struct kvm_invpolicy_info) == 112);
 static_assert(sizeof(struct kvm_invpolicy_vm) == 48);
 static_assert(sizeof(struct kvm_invpolicy_stats) == 208);
-static_assert(sizeof(struct kvm_invpolicy_list_entry) == 48);
 static_assert(sizeof(struct kvm_invpolicy_list) == 24);
+static_assert(sizeof(struct kvm_invpolicy_settings) == 32);
+static_assert(sizeof(struct kvm_invpolicy_list_entry) == 48);
 static_assert(offsetof(struct kvm_invpolicy_info, version) == 80);
 static_assert(offsetof(struct kvm_invpolicy_vm, settings) == 16);
 static_assert(offsetof(struct kvm_invpolicy_stats, reason) == 48);
@@ -27,23 +27,24 @@ static_assert(offsetof(struct kvm_invpolicy_stats, numa_elided) == 176);
 static_assert(offsetof(struct kvm_invpolicy_list, entries) == 16);
 static_assert(__KVM_INVPOLICY_REASON_END <= KVM_INVPOLICY_NR_REASONS);
 
-/* All of today's structures are of the first version, so none may be shorter. */
-static int copy_in(void *arg, size_t size, const void __user *user)
+/* @first_size is that of the first version: a shorter structure is none of ours. */
+static int copy_in(void *arg, size_t size, size_t first_size, const void __user *user)
 {
 	u32 user_size;
 
 	if (get_user(user_size, (const u32 __user *)user))
 		return -EFAULT;
-	if (user_size < size)
+	if (user_size < first_size)
 		return -EINVAL;
 	if (user_size > PAGE_SIZE)
 		return -E2BIG;
 	return copy_struct_from_user(arg, size, user, user_size);
 }
 
-static int copy_out(void __user *user, const void *arg, size_t size)
+/* Gives a program that was compiled with a shorter structure no more than that. */
+static int copy_out(void __user *user, u32 user_size, const void *arg, size_t size)
 {
-	return copy_to_user(user, arg, size) ? -EFAULT : 0;
+	return copy_to_user(user, arg, min_t(size_t, user_size, size)) ? -EFAULT : 0;
 }
 
 /* The VM of an fdget(), valid until its fdput(). */
@@ -67,7 +68,7 @@ static int get_info(void __user *user)
 	struct kvm_invpolicy_info arg;
 	int err;
 
-	err = copy_in(&arg, sizeof(arg), user);
+	err = copy_in(&arg, sizeof(arg), offsetofend(typeof(arg), version), user);
 	if (err)
 		return err;
 	if (arg.flags || memchr_inv(arg.reserved, 0, sizeof(arg.reserved)))
@@ -80,13 +81,13 @@ static int get_info(void __user *user)
 	arg.defaults = invp_default_settings();
 	arg.auto_attach = invp_auto_attach();
 	strscpy_pad(arg.version, INVP_VERSION);
-	return copy_out(user, &arg, sizeof(arg));
+	return copy_out(user, arg.size, &arg, sizeof(arg));
 }
 
 /* What attach, update, detach and observe share. */
 static int copy_in_vm(struct kvm_invpolicy_vm *arg, const void __user *user)
 {
-	int err = copy_in(arg, sizeof(*arg), user);
+	int err = copy_in(arg, sizeof(*arg), offsetofend(typeof(*arg), settings), user);
 
 	if (err)
 		return err;
@@ -143,7 +144,7 @@ static int get_stats(struct invp_observation *observation, void __user *user)
 	struct kvm_invpolicy_stats arg, stats = {};
 	int err;
 
-	err = copy_in(&arg, sizeof(arg), user);
+	err = copy_in(&arg, sizeof(arg), offsetofend(typeof(arg), reserved2), user);
 	if (err)
 		return err;
 	if ((arg.flags & ~KVM_INVPOLICY_STATS_OBSERVED) || arg.reserved || arg.reserved2 ||
@@ -157,33 +158,43 @@ static int get_stats(struct invp_observation *observation, void __user *user)
 		err = invp_observe_stats(observation, &stats);
 	else
 		err = policy_stats(arg.vm_fd, &stats);
-	return err ?: copy_out(user, &stats, sizeof(stats));
+	return err ?: copy_out(user, stats.size, &stats, sizeof(stats));
+}
+
+/* Copies as many entries as there are, or as fit; -EAGAIN if VMs came meanwhile. */
+static int copy_list(struct kvm_invpolicy_list *arg)
+{
+	u32 capacity = min(arg->capacity, invp_vm_list(NULL, 0));
+	struct kvm_invpolicy_list_entry *entries __free(kvfree) =
+		kvcalloc(capacity, sizeof(*entries), GFP_KERNEL_ACCOUNT);
+
+	if (!entries)
+		return -ENOMEM;
+
+	arg->count = invp_vm_list(entries, capacity);
+	if (min(arg->count, arg->capacity) > capacity)
+		return -EAGAIN;
+	if (copy_to_user(u64_to_user_ptr(arg->entries), entries,
+			 min(arg->count, capacity) * sizeof(*entries)))
+		return -EFAULT;
+	return 0;
 }
 
 static int list(void __user *user)
 {
 	struct kvm_invpolicy_list arg;
-	u32 capacity;
 	int err;
 
-	err = copy_in(&arg, sizeof(arg), user);
+	err = copy_in(&arg, sizeof(arg), offsetofend(typeof(arg), entries), user);
 	if (err)
 		return err;
 	if (arg.flags)
 		return -EINVAL;
 
-	/* VMs may come until the list is taken: they are counted, not copied. */
-	capacity = min(arg.capacity, invp_vm_list(NULL, 0));
-	struct kvm_invpolicy_list_entry *entries __free(kvfree) =
-		kvcalloc(capacity, sizeof(*entries), GFP_KERNEL_ACCOUNT);
-	if (!entries)
-		return -ENOMEM;
-
-	arg.count = invp_vm_list(entries, capacity);
-	if (copy_to_user(u64_to_user_ptr(arg.entries), entries,
-			 min(arg.count, capacity) * sizeof(*entries)))
-		return -EFAULT;
-	return copy_out(user, &arg, sizeof(arg));
+	do {
+		err = copy_list(&arg);
+	} while (err == -EAGAIN);
+	return err ?: copy_out(user, arg.size, &arg, sizeof(arg));
 }
 
 static long invp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

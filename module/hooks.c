@@ -13,7 +13,7 @@
 #include "hooks.h"
 
 static struct {
-	unsigned int *version;
+	const unsigned int *version;
 	typeof(kvm_from_file) *from_file;
 	typeof(kvm_invalidate_policy_set_listener) *set_listener;
 	typeof(kvm_invalidate_policy_attach) *attach;
@@ -85,14 +85,27 @@ u32 invp_hooks_version(void)
 
 /**
  * invp_hooks_listen() - have KVM report new VMs
- * @vm_created: called in the context of a VM's creator, may sleep; NULL ends it
+ * @vm_created: called in the context of a VM's creator, may sleep; an error fails the
+ *	creation
  *
  * Context: may sleep.
- * Return: 0, or -EBUSY if another module listens.
+ * Return: 0, without hooks too; -EBUSY if another module listens.
  */
-int invp_hooks_listen(void (*vm_created)(struct kvm *kvm))
+int invp_hooks_listen(int (*vm_created)(struct kvm *kvm))
 {
-	return hooks.set_listener(vm_created);
+	return hooks.set_listener ? hooks.set_listener(NULL, vm_created) : 0;
+}
+
+/**
+ * invp_hooks_unlisten() - undo a successful invp_hooks_listen()
+ * @vm_created: not running any more on return
+ *
+ * Context: may sleep.
+ */
+void invp_hooks_unlisten(int (*vm_created)(struct kvm *kvm))
+{
+	if (hooks.set_listener)
+		WARN_ON_ONCE(hooks.set_listener(vm_created, NULL));
 }
 
 /**

@@ -12,7 +12,8 @@ int invp_hooks_get(void);
 void invp_hooks_put(void);
 u32 invp_hooks_version(void);
 struct kvm *invp_kvm_from_file(struct file *file);
-int invp_hooks_listen(void (*vm_created)(struct kvm *kvm));
+int invp_hooks_listen(int (*vm_created)(struct kvm *kvm));
+void invp_hooks_unlisten(int (*vm_created)(struct kvm *kvm));
 int invp_hooks_attach(struct kvm *kvm, struct kvm_invalidate_policy *policy);
 void invp_hooks_detach(struct kvm *kvm, struct kvm_invalidate_policy *policy);
 

@@ -90,20 +90,25 @@ bool invp_auto_attach(void)
 	return READ_ONCE(auto_attach) && invp_hooks_version();
 }
 
-static void vm_created(struct kvm *kvm)
+/*
+ * The creation of a VM can be interrupted by a signal anyway; for nothing else does it
+ * fail. While the module is still loading it may yet fail to: attach nothing then.
+ */
+static int vm_created(struct kvm *kvm)
 {
 	struct kvm_invpolicy_settings settings = invp_default_settings();
 	int err;
 
-	if (!invp_auto_attach())
-		return;
+	if (!invp_auto_attach() || THIS_MODULE->state != MODULE_STATE_LIVE)
+		return 0;
 
 	err = invp_vm_attach(kvm, &settings);
-	if (err)
+	if (err && err != -EINTR)
 		pr_warn_ratelimited("a new VM of process %d keeps KVM's own behaviour: %s (error %d)\n",
-				    kvm->userspace_pid,
+				    task_tgid_nr(current),
 				    err == -EPERM ? "its memory is private or encrypted" :
 						    "it could not be attached", err);
+	return err == -EINTR ? err : 0;
 }
 
 static void __init log_mode(void)
@@ -126,12 +131,10 @@ static int __init invp_init(void)
 	if (err && err != -ENOENT)
 		return err;
 
-	if (invp_hooks_version()) {
-		err = invp_hooks_listen(vm_created);
-		if (err) {
-			pr_err("another module has taken KVM's hooks (error %d)\n", err);
-			goto out_hooks;
-		}
+	err = invp_hooks_listen(vm_created);
+	if (err) {
+		pr_err("another module has taken KVM's hooks (error %d)\n", err);
+		goto out_hooks;
 	}
 
 	err = invp_device_register();
@@ -142,8 +145,7 @@ static int __init invp_init(void)
 	return 0;
 
 out_listen:
-	if (invp_hooks_version())
-		invp_hooks_listen(NULL);
+	invp_hooks_unlisten(vm_created);
 out_hooks:
 	invp_hooks_put();
 	return err;
@@ -153,8 +155,7 @@ out_hooks:
 static void __exit invp_exit(void)
 {
 	invp_device_unregister();
-	if (invp_hooks_version())
-		invp_hooks_listen(NULL);
+	invp_hooks_unlisten(vm_created);
 	invp_hooks_put();
 }
 

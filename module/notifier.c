@@ -50,7 +50,7 @@ static const struct mmu_notifier_ops notifier_ops = {
  * @mm: of the VM; no reference is kept that would hold its memory
  *
  * Context: may sleep, takes the mmap_lock.
- * Return: 0; -ESRCH if the process is gone; -ENOMEM.
+ * Return: 0; -ESRCH if the process is gone; -EINTR on a signal; -ENOMEM.
  */
 int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm)
 {

@@ -97,7 +97,7 @@ static struct invp_observer *observer_create(struct kvm *kvm)
  *
  * Context: may sleep, takes kvm->slots_lock and the mmap_lock.
  * Return: 0; -EBUSY if another VM is observed; -ESRCH if the VM's process is gone;
- * -ENOMEM.
+ * -EINTR on a signal; -ENOMEM.
  */
 int invp_observe(struct invp_observation *observation, struct kvm *kvm)
 {

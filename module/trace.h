@@ -9,6 +9,12 @@
 #include <linux/tracepoint.h>
 #include <uapi/linux/kvm_invpolicy.h>
 
+/* User space knows the values only. */
+TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_NUMA);
+TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_UNMAP);
+TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_EXIT);
+TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_OTHER);
+
 TRACE_EVENT(invp_event,
 	TP_PROTO(const struct mmu_notifier_range *range, enum kvm_invpolicy_reason reason),
 	TP_ARGS(range, reason),

@@ -28,9 +28,13 @@ struct kvm *invp_kvm_from_file(struct file *file)
 	return invp_unpatched_kvm_from_file(file);
 }
 
-int invp_hooks_listen(void (*vm_created)(struct kvm *kvm))
+int invp_hooks_listen(int (*vm_created)(struct kvm *kvm))
 {
-	return -EOPNOTSUPP;
+	return 0;
+}
+
+void invp_hooks_unlisten(int (*vm_created)(struct kvm *kvm))
+{
 }
 
 int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *settings)

@@ -93,7 +93,7 @@ static struct invp_vm *find_vm(const struct kvm *kvm)
  *
  * Context: may sleep, takes the mmap_lock of the VM's mm; not from an MMU notifier.
  * Return: 0; -EOPNOTSUPP without hooks; -EPERM if the VM's type is refused; -EEXIST if
- * it has a policy; -ESRCH if its process is gone; -ENOMEM.
+ * it has a policy; -ESRCH if its process is gone; -EINTR on a signal; -ENOMEM.
  */
 int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *settings)
 {
@@ -112,7 +112,8 @@ int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *setting
 	vm->policy.ops = &policy_ops;
 	vm->settings = *settings;
 	vm->kvm = kvm;
-	vm->pid = kvm->userspace_pid;
+	/* KVM notes its creator a little after the VM is created. */
+	vm->pid = kvm->userspace_pid ?: task_pid_nr(current);
 
 	err = invp_notifier_register(&vm->notifier, kvm->mm);
 	if (err)

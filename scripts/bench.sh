@@ -15,22 +15,11 @@ build_products() {
 		-o "$BUILD/events" "$TOP/bench/events.c"
 }
 
-stock_module() {
-	local path
-
-	path=$(find "$("$TOP/scripts/kernel.sh" modules)/kernel" -name "$1.ko*")
-	case $path in
-	*.xz) xz -dc "$path" >"$RUN/stock/$1.ko" ;;
-	*) cp "$path" "$RUN/stock/$1.ko" ;;
-	esac
-}
-
 build_initramfs() {
 	local module
 
-	mkdir -p "$RUN/stock"
 	for module in kvm kvm-amd; do
-		stock_module "$module"
+		unpack_stock_module "$module" "$RUN/stock"
 	done
 	echo "$NAME" >"$RUN/list"
 	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --modules-dir "$BUILD/kvm" \

@@ -28,5 +28,15 @@ run_logged "building KVM and the policy module for $release (a minute the first 
 	make -C "$headers" M="$tree" KVM_BUILD="$release+invpolicy$(<"$TOP/VERSION")" \
 	-j"$(nproc)" modules
 
+# A policy module for other hooks, which must refuse these: for the scenarios.
+other=$BUILD/kvm-other
+mkdir -p "$other"
+rsync -rcp --exclude='*.o' --exclude='.*' --exclude='*.ko' --exclude='*.mod*' \
+	--exclude=modules.order "$tree/include" "$tree/module" "$tree/VERSION" "$other/"
+sed -i 's/\(define KVM_INVALIDATE_POLICY_VERSION\).*/\1 99/' \
+	"$other/include/linux/kvm_invalidate_policy.h"
+run_logged "building a policy module of another hook version" "$BUILD/kvm-other.log" \
+	make -C "$headers" M="$other/module" -j"$(nproc)" modules
+
 mkdir -p "$BUILD/kvm"
 cp "$tree"/arch/x86/kvm/{kvm,kvm-amd,kvm-intel}.ko "$tree/module/kvm_invpolicy.ko" "$BUILD/kvm/"

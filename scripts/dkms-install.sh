@@ -69,7 +69,7 @@ report_next_step() {
 
 	if ! grep '^KVM is not patched' "$(make_log "$release")"; then
 		printf '%s\n' "The kvm that is loaded stays until it is loaded anew: reboot, or, with no VM" \
-			"running, modprobe -r kvm_amd kvm; modprobe kvm_amd (Intel: kvm_intel)."
+			"running, modprobe -r kvm_invpolicy kvm_amd kvm && modprobe kvm_amd (Intel: kvm_intel)."
 	fi
 	[[ $(mokutil --sb-state 2>/dev/null || true) != *enabled* ]] ||
 		printf '%s\n' "Secure Boot is on: these modules load only when DKMS's key is enrolled:" \

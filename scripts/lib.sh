@@ -91,3 +91,16 @@ matching_headers() {
 		{ dpkg-query -W -f '${Package}\n' 'linux-headers-6.12*' 2>/dev/null || true; } |
 		only_headers | first_with_version "$version" installed_version
 }
+
+# unpack_stock_module NAME DIR: the kernel's own module, uncompressed, to DIR.
+unpack_stock_module() {
+	local path
+
+	path=$(find "$("$TOP/scripts/kernel.sh" modules)/kernel" -name "$1.ko*")
+	mkdir -p "$2"
+	case $path in
+	*.xz) xz -dc "$path" >"$2/$1.ko" ;;
+	*.ko) cp "$path" "$2/$1.ko" ;;
+	*) die "the kernel's module $1 is '$path': only .ko and .ko.xz are known" ;;
+	esac
+}

@@ -104,7 +104,10 @@ build_initramfs() {
 		for name in kvm kvm-amd kvm-intel kvm_invpolicy; do
 			need_file "$BUILD/kvm/$name.ko" "run make"
 		done
-		options+=(--modules-dir "$BUILD/kvm")
+		unpack_stock_module kvm-amd "${list%/*}/stock"
+		options+=(--modules-dir "$BUILD/kvm"
+			  --file "${list%/*}/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko"
+			  --file "$BUILD/kvm-other/module/kvm_invpolicy.ko:/lib/other-version/kvm_invpolicy.ko")
 	elif [[ $kind == debug ]]; then
 		options+=(--modules-dir "$KERNEL_ROOT/policy")
 	else

@@ -179,7 +179,7 @@ static void write_verdict(const struct observation *observation, char *text, siz
 			 pages, whose);
 	else if (observation->stats.numa_guest_pages)
 		snprintf(text, size,
-			 "NUMA balancing made KVM unmap %s pages a second of %s; numa=skip would spare all of them",
+			 "NUMA balancing announced %s pages a second of %s, and KVM unmapped what the guest had of them; numa=skip would spare all",
 			 pages, whose);
 	else if (observation->stats.reason[KVM_INVPOLICY_REASON_NUMA].events)
 		snprintf(text, size,

@@ -10,14 +10,12 @@ nested_paging() {
 	[ "$(cat /sys/module/kvm_amd/parameters/npt)" = Y ]
 }
 
-# Taint O: built outside the kernel tree, as the patched modules are.
 kvm_is_of_its_kind() {
-	case "$(kvm_kind) $(cat /sys/module/kvm/taint)" in
-	'patched '*O*) ;;
-	'stock '*O*) return 1 ;;
-	'stock '*) ;;
-	*) return 1 ;;
-	esac
+	if [ -e /sys/module/kvm/parameters/invalidate_policy_version ]; then
+		[ "$(kvm_kind)" = patched ]
+	else
+		[ "$(kvm_kind)" = stock ]
+	fi
 }
 
 guard_runs() {

@@ -16,6 +16,16 @@ status_of() {
 
 check hook-version-readable [ "$(cat $HOOK_VERSION)" -ge 1 ]
 
+refuses_other_version() {
+	! insmod /lib/other-version/kvm_invpolicy.ko 2>/run/refused &&
+		[ "$(dmesg | grep -c 'kvm_invpolicy: kvm has hook version 1, this module needs 99: ')" -eq 1 ]
+}
+if [ -e /lib/other-version/kvm_invpolicy.ko ]; then
+	check other-version-refused refuses_other_version
+else
+	skip other-version-refused "no module of another version was built for this kernel"
+fi
+
 modprobe kvm_invpolicy observe_only=1
 check observe-only-said sh -c "dmesg | grep -q 'observe mode: observe_only=1'"
 start_vmm vm --memory 8

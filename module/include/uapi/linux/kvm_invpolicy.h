@@ -123,13 +123,14 @@ struct kvm_invpolicy_info {
  * @settings: attach and update only; zero for detach and observe
  *
  * ATTACH: EEXIST if the VM has a policy, EOPNOTSUPP if KVM has no hooks, EPERM if
- * the VM has private or encrypted memory, ESRCH if the VM's process is gone,
- * EINVAL for a bad setting.
+ * the VM has private or encrypted memory, ESRCH if the VM's process is gone, EINTR
+ * on a signal, EINVAL for a bad setting.
  * UPDATE, DETACH: ENOENT if the VM has no policy.
  * OBSERVE: begins to count the events of the VM's process for this descriptor, or,
  * if it observes that VM already, reads the VM's memslots anew and goes on
  * counting. EBUSY if the descriptor observes another VM; one that takes an ended VM's
- * place in the same process may pass for it. ESRCH as above, for the first call.
+ * place in the same process may pass for it. ESRCH and EINTR as above, for the first
+ * call.
  */
 struct kvm_invpolicy_vm {
 	__u32 size;
@@ -154,7 +155,7 @@ struct kvm_invpolicy_vm {
  * @numa_untracked: NUMA events that KVM handled its own way although the policy
  *	was to ignore them, because too many were under way at once
  * @numa_guest_pages: observed only: pages of guest memory (by the memslots of the
- *	VM) in NUMA events, which is what a policy spares the guest
+ *	VM) that NUMA events announced: at most this is what KVM unmaps for them
  * @ended: one if the VM's process has exited
  * @reserved2: zero
  *
