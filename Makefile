@@ -21,6 +21,10 @@ demo: ## a real guest under NUMA balancing: KVM alone and with the policy, side 
 test: ## all tests: KUnit, and scenarios with real guests on the distribution's kernel
 	scripts/test.sh
 
+.PHONY: test-debug
+test-debug: ## the scenarios on a kernel with KASAN, lockdep, kmemleak and friends
+	scripts/test-debug.sh
+
 .PHONY: check
 check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccinelle
 	scripts/check.sh

@@ -33,14 +33,16 @@ static struct invp_ranges *guest_ranges(struct kvm *kvm)
 {
 	struct kvm_memory_slot *slot;
 	struct invp_ranges *guest;
-	size_t n = 0;
+	size_t nr, n = 0;
 	int i, bkt;
 
 	guard(mutex)(&kvm->slots_lock);
-	guest = kvzalloc(struct_size(guest, range, nr_memslots(kvm)), GFP_KERNEL_ACCOUNT);
+	nr = nr_memslots(kvm);
+	guest = kvzalloc(struct_size(guest, range, nr), GFP_KERNEL_ACCOUNT);
 	if (!guest)
 		return NULL;
 
+	guest->nr = nr;
 	for (i = 0; i < kvm_arch_nr_memslot_as_ids(kvm); i++) {
 		kvm_for_each_memslot(slot, bkt, __kvm_memslots(kvm, i)) {
 			guest->range[n].start = slot->userspace_addr;
@@ -48,7 +50,6 @@ static struct invp_ranges *guest_ranges(struct kvm *kvm)
 			n++;
 		}
 	}
-	guest->nr = n;
 	invp_ranges_normalize(guest);
 	return guest;
 }

@@ -67,6 +67,6 @@ step "booting the distribution's kernel in QEMU: about 5 minutes of measurements
 	die "the benchmark did not come to its end: see $RUN/console.log"
 "rows_$NAME" | merge_rows
 jq -r --arg bench "$NAME" '.[] | select(.bench == $bench)
-	| "\(.policy)\t\(.metric)\t\(.value * 1000 | round / 1000)\t(\(.spread | map(. * 1000 | round / 1000) | join(" to ")))"' \
-	"$JSON" | column -t -s "$(printf '\t')"
+	| [.policy, .metric, (.value, .spread[0], .spread[1] | . * 1000 | round / 1000)] | @tsv' \
+	"$JSON" | awk -F '\t' '{ printf "  %-12s %-22s %7s  (%s to %s)\n", $1, $2, $3, $4, $5 }'
 echo "medians and spread, emulated; rows in ${JSON#"$TOP"/}"

@@ -14,6 +14,7 @@ usage() {
 	       kernel.sh source                    unpacked kernel source (variable KERNEL_SOURCE overrides)
 	       kernel.sh image                     its vmlinuz
 	       kernel.sh modules                   its /lib/modules folder
+	                                           (both below variable KERNEL_ROOT, default /)
 	       kernel.sh check-match SRC HEADERS   fails unless both are of one version
 	END
 }
@@ -105,8 +106,8 @@ case "${1:-}:$#" in
 release:1) print_release ;;
 headers:1) release=$(print_release); print_existing "/usr/src/linux-headers-$release" "linux-headers-$release" ;;
 source:1) print_source ;;
-image:1) release=$(print_release); print_existing "/boot/vmlinuz-$release" "linux-image-$release" ;;
-modules:1) release=$(print_release); print_existing "/lib/modules/$release" "linux-image-$release" ;;
+image:1) release=$(print_release); print_existing "${KERNEL_ROOT:-}/boot/vmlinuz-$release" "linux-image-$release" ;;
+modules:1) release=$(print_release); print_existing "${KERNEL_ROOT:-}/lib/modules/$release" "linux-image-$release" ;;
 check-match:3) check_match "$2" "$3" ;;
 -h:1 | --help:1) usage ;;
 *) usage >&2; exit 2 ;;

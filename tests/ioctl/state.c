@@ -15,6 +15,11 @@
 #include "process.h"
 #include "tap.h"
 
+/* Linux 6.8; older headers have no name for it. */
+#ifndef KVM_X86_SW_PROTECTED_VM
+#define KVM_X86_SW_PROTECTED_VM	1
+#endif
+
 #define MODULE_FOLDER	"/sys/module/kvm_invpolicy/"
 #define NUMA_PARAMETER	MODULE_FOLDER "parameters/numa"
 
@@ -116,6 +121,27 @@ static void attach_refused(int device, int vm)
 			     KVM_INVPOLICY_NUMA_SKIP), EOPNOTSUPP, "ATTACH skip");
 	expect_value(attached_vms(), 0, "attached VMs");
 	test_end();
+}
+
+/*
+ * A VM with private memory, where this kernel has the type: distributions switch the
+ * only one that needs no special CPU off.
+ */
+static void vm_type_refused(int device)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	int vm = ioctl(kvm, KVM_CREATE_VM, KVM_X86_SW_PROTECTED_VM);
+
+	close(kvm);
+	if (vm < 0) {
+		printf("ok - vm-type-refused # SKIP no VM type with private memory here\n");
+		return;
+	}
+	test_begin("vm-type-refused");
+	expect_errno(vm_call(device, KVM_INVPOLICY_ATTACH, vm, 0), EPERM, "ATTACH");
+	expect_value(attached_vms(), 0, "attached VMs");
+	test_end();
+	close(vm);
 }
 
 static void attach_default(int device, int vm, const char *name)
@@ -334,6 +360,7 @@ void errors_state(bool hooks)
 	read_only_descriptor();
 	not_attached(device, vm, "before");
 	if (hooks) {
+		vm_type_refused(device);
 		defaults(device, vm);
 		update(device, vm);
 		attached(device, vm);
