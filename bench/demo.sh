@@ -13,8 +13,10 @@ SECONDS_MEASURED=10
 SECONDS_TO_SETTLE=40
 SAMPLE_SECONDS=3
 MEMORY_MIB=256
-# The kernel's own defaults.
-SCAN_MIB=256
+# A quarter of the kernel's default. An emulated host takes seconds to scan 256 MiB and
+# leaves the guest in peace meanwhile; in smaller portions it scans as steadily as a real
+# one. What a scan costs by itself shows in skip against off.
+SCAN_MIB=64
 SCAN_MS=1000
 WINDOWS=/run/windows.jsonl
 
@@ -103,7 +105,7 @@ swept_once() {
 
 modprobe kvm_invpolicy
 note "kvm is $(cat /sys/module/kvm/version), kvm_invpolicy is $(cat /sys/module/kvm_invpolicy/version)"
-note "the host scans $SCAN_MIB MiB every $SCAN_MS ms, as is the kernel's default"
+note "the host scans $SCAN_MIB MiB every $SCAN_MS ms"
 note "starting a guest with 4 vCPUs and $MEMORY_MIB MiB that checks and rewrites every page, sweep after sweep"
 # Balancing is on before the guest starts: a thread takes its scan period from then.
 numa_on $SCAN_MIB $SCAN_MS
