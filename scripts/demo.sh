@@ -84,7 +84,7 @@ print_verdict() {
 mkdir -p "$RUN"
 build_products
 build_initramfs
-step "booting the distribution's kernel in QEMU: about 8 minutes of measurements"
+step "booting the distribution's kernel in QEMU: about 5 minutes of measurements"
 status=0
 "$TOP/scripts/boot.sh" --initrd "$RUN/initramfs.cpio.gz" --timeout 1200 --results "$RUN" \
 	--append invp.kvm=patched | progress || status=$?
