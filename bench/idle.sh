@@ -34,6 +34,8 @@ measure_patched() {
 	unload_kvm
 }
 
+# A trigger on a tracepoint of KVM's must not outlive it.
+echo '!hist:keys=common_pid:size=16384' >$TRACING/events/kvm/kvm_unmap_hva_range/trigger
 kill "$(pidof vmm)"
 sleep 1
 unload_kvm
@@ -46,6 +48,6 @@ while [ $swap -le $SWAPS ]; do
 	swap=$((swap + 1))
 done
 modprobe kvm-amd
-setsid vmm guard >/dev/null 2>&1 3>&- 4>&- &
+(setsid vmm guard >/dev/null 2>&1 3>&- 4>&- &)
 result $SAMPLES
 check measured [ "$(wc -l <$SAMPLES)" -eq $((SWAPS * ROUNDS * 4)) ]
