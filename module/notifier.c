@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The extra MMU notifier: observes every event of a VM's mm, changes nothing. */
+/* The extra MMU notifier on a VM's mm, and what all of its kinds share. */
 #include <linux/sched/mm.h>
 
 #include "notifier.h"
@@ -7,31 +7,32 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-static void count_guest_pages(struct invp_notifier *notifier,
-			      const struct mmu_notifier_range *range)
+/**
+ * invp_notifier_event() - find out why an event is sent, and count it
+ * @notifier: on the mm of the event
+ * @range: as passed to range_start
+ *
+ * Context: as invp_reason().
+ * Return: the reason.
+ */
+enum kvm_invpolicy_reason invp_notifier_event(struct invp_notifier *notifier,
+					      const struct mmu_notifier_range *range)
 {
-	const struct invp_ranges *guest;
-
-	guard(rcu)();
-	guest = rcu_dereference(notifier->guest);
-	if (guest)
-		this_cpu_add(notifier->stats.percpu->numa_guest_pages,
-			     invp_ranges_overlap(guest, range->start, range->end) >> PAGE_SHIFT);
-}
-
-static int range_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
-{
-	struct invp_notifier *notifier = container_of(mn, struct invp_notifier, mn);
 	enum kvm_invpolicy_reason reason = invp_reason(range);
 
 	invp_stats_event(&notifier->stats, reason, range->end - range->start);
-	if (reason == KVM_INVPOLICY_REASON_NUMA)
-		count_guest_pages(notifier, range);
 	trace_invp_event(range, reason);
-	return 0;
+	return reason;
 }
 
-static void release(struct mmu_notifier *mn, struct mm_struct *mm)
+/**
+ * invp_notifier_release() - the release callback of every kind: the mm is torn down
+ * @mn: in a struct invp_notifier
+ * @mm: of the VM
+ *
+ * Context: may sleep.
+ */
+void invp_notifier_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct invp_notifier *notifier = container_of(mn, struct invp_notifier, mn);
 
@@ -39,20 +40,17 @@ static void release(struct mmu_notifier *mn, struct mm_struct *mm)
 	WRITE_ONCE(notifier->ended, true);
 }
 
-static const struct mmu_notifier_ops notifier_ops = {
-	.invalidate_range_start = range_start,
-	.release = release,
-};
-
 /**
- * invp_notifier_register() - begin to observe an mm
- * @notifier: zeroed, but for @guest
+ * invp_notifier_register() - hear of the events of an mm
+ * @notifier: zeroed
  * @mm: of the VM; no reference is kept that would hold its memory
+ * @ops: callbacks; release is invp_notifier_release()
  *
  * Context: may sleep, takes the mmap_lock.
  * Return: 0; -ESRCH if the process is gone; -EINTR on a signal; -ENOMEM.
  */
-int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm)
+int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm,
+			   const struct mmu_notifier_ops *ops)
 {
 	int err;
 
@@ -64,7 +62,7 @@ int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm)
 	if (!mmget_not_zero(mm))
 		goto out_stats;
 
-	notifier->mn.ops = &notifier_ops;
+	notifier->mn.ops = ops;
 	err = mmu_notifier_register(&notifier->mn, mm);
 	mmput(mm);
 	if (err)

@@ -4,24 +4,25 @@
 
 #include <linux/mmu_notifier.h>
 
-#include "ranges.h"
 #include "stats.h"
 
 /**
  * struct invp_notifier - the extra MMU notifier on the mm of a VM
  * @mn: registered after KVM's, so its callbacks run before KVM's
  * @stats: what happened since it was registered
- * @guest: guest memory, to tell it from the rest of the process; may be NULL
  * @ended: the mm was torn down
  */
 struct invp_notifier {
 	struct mmu_notifier mn;
 	struct invp_stats stats;
-	struct invp_ranges __rcu *guest;
 	bool ended;
 };
 
-int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm);
+enum kvm_invpolicy_reason invp_notifier_event(struct invp_notifier *notifier,
+					      const struct mmu_notifier_range *range);
+void invp_notifier_release(struct mmu_notifier *mn, struct mm_struct *mm);
+int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm,
+			   const struct mmu_notifier_ops *ops);
 void invp_notifier_unregister(struct invp_notifier *notifier);
 
 #endif

@@ -5,15 +5,42 @@
 #include "compat/kvm.h"
 #include "notifier.h"
 #include "observe.h"
+#include "ranges.h"
 
 /**
  * struct invp_observer - an observed VM
  * @notifier: on the mm of the VM
+ * @guest: guest memory, to tell it from the rest of the process
  * @kvm: the VM, only to be compared: it may be gone
  */
 struct invp_observer {
 	struct invp_notifier notifier;
+	struct invp_ranges __rcu *guest;
 	const struct kvm *kvm;
+};
+
+static void count_guest_pages(struct invp_observer *observer,
+			      const struct mmu_notifier_range *range)
+{
+	unsigned long bytes;
+
+	guard(rcu)();
+	bytes = invp_ranges_overlap(rcu_dereference(observer->guest), range->start, range->end);
+	this_cpu_add(observer->notifier.stats.percpu->numa_guest_pages, bytes >> PAGE_SHIFT);
+}
+
+static int observer_range_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	struct invp_observer *observer = container_of(mn, struct invp_observer, notifier.mn);
+
+	if (invp_notifier_event(&observer->notifier, range) == KVM_INVPOLICY_REASON_NUMA)
+		count_guest_pages(observer, range);
+	return 0;
+}
+
+static const struct mmu_notifier_ops observer_ops = {
+	.invalidate_range_start = observer_range_start,
+	.release = invp_notifier_release,
 };
 
 static size_t nr_memslots(struct kvm *kvm)
@@ -60,7 +87,7 @@ static int observer_refresh(struct invp_observer *observer, struct kvm *kvm)
 
 	if (!guest)
 		return -ENOMEM;
-	guest = rcu_replace_pointer(observer->notifier.guest, guest, true);
+	guest = rcu_replace_pointer(observer->guest, guest, true);
 	if (guest)
 		kvfree_rcu(guest, rcu);
 	return 0;
@@ -68,7 +95,7 @@ static int observer_refresh(struct invp_observer *observer, struct kvm *kvm)
 
 static void observer_free(struct invp_observer *observer)
 {
-	kvfree(rcu_access_pointer(observer->notifier.guest));
+	kvfree(rcu_access_pointer(observer->guest));
 	kfree(observer);
 }
 
@@ -83,7 +110,7 @@ static struct invp_observer *observer_create(struct kvm *kvm)
 	observer->kvm = kvm;
 	err = observer_refresh(observer, kvm);
 	if (!err)
-		err = invp_notifier_register(&observer->notifier, kvm->mm);
+		err = invp_notifier_register(&observer->notifier, kvm->mm, &observer_ops);
 	if (err) {
 		observer_free(observer);
 		return ERR_PTR(err);

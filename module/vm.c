@@ -44,14 +44,18 @@ static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_poli
 {
 	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
 
-	/* Only NUMA hints have an action of their own: spare all others the look-up. */
-	if (invp_action(&vm->settings, KVM_INVPOLICY_REASON_NUMA) != INVP_ACTION_ELIDE ||
-	    invp_reason(range) != KVM_INVPOLICY_REASON_NUMA)
+	if (invp_action(&vm->settings, invp_notifier_event(&vm->notifier, range)) !=
+	    INVP_ACTION_ELIDE)
 		return KVM_INVALIDATE_DEFAULT;
 
 	this_cpu_inc(vm->notifier.stats.percpu->numa_elided);
 	return KVM_INVALIDATE_ELIDE;
 }
+
+/* Events are counted where they are judged: a second look would cost as much again. */
+static const struct mmu_notifier_ops notifier_ops = {
+	.release = invp_notifier_release,
+};
 
 static void vm_free(struct invp_vm *vm)
 {
@@ -115,7 +119,7 @@ int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *setting
 	/* KVM notes its creator a little after the VM is created. */
 	vm->pid = kvm->userspace_pid ?: task_pid_nr(current);
 
-	err = invp_notifier_register(&vm->notifier, kvm->mm);
+	err = invp_notifier_register(&vm->notifier, kvm->mm, &notifier_ops);
 	if (err)
 		goto out_vm;
 
