@@ -23,6 +23,14 @@ static const struct action_case action_cases[] = {
 	{ KVM_INVPOLICY_NUMA_SKIP, KVM_INVPOLICY_REASON_UNMAP, INVP_ACTION_DEFAULT },
 	{ KVM_INVPOLICY_NUMA_SKIP, KVM_INVPOLICY_REASON_EXIT, INVP_ACTION_DEFAULT },
 	{ KVM_INVPOLICY_NUMA_SKIP, KVM_INVPOLICY_REASON_OTHER, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_REASON_NUMA, INVP_ACTION_ELIDE },
+	{ KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_REASON_UNMAP, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_REASON_EXIT, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_REASON_OTHER, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_REASON_NUMA, INVP_ACTION_ELIDE },
+	{ KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_REASON_UNMAP, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_REASON_EXIT, INVP_ACTION_DEFAULT },
+	{ KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_REASON_OTHER, INVP_ACTION_DEFAULT },
 };
 
 /* A new setting or reason must bring its rows. */
@@ -66,6 +74,32 @@ static void refuses_unknown_settings(struct kunit *test)
 	}
 }
 
+static void accepts_rates_in_range(struct kunit *test)
+{
+	static const u32 rates[] = { 0, 1, 64, KVM_INVPOLICY_NUMA_PACE_MBPS_MAX };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct kvm_invpolicy_settings settings = { .numa_pace_mbps = rates[i] };
+
+		KUNIT_EXPECT_TRUE_MSG(test, invp_settings_valid(&settings),
+				      "numa_pace_mbps=%u", rates[i]);
+	}
+}
+
+static void refuses_rates_out_of_range(struct kunit *test)
+{
+	static const u32 rates[] = { KVM_INVPOLICY_NUMA_PACE_MBPS_MAX + 1, 1u << 31, U32_MAX };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct kvm_invpolicy_settings settings = { .numa_pace_mbps = rates[i] };
+
+		KUNIT_EXPECT_FALSE_MSG(test, invp_settings_valid(&settings),
+				       "numa_pace_mbps=%u", rates[i]);
+	}
+}
+
 static void refuses_reserved_fields(struct kunit *test)
 {
 	struct kvm_invpolicy_settings settings = { .numa = KVM_INVPOLICY_NUMA_SKIP };
@@ -94,9 +128,30 @@ static void update_changes_what_is_specified(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, settings.numa, KVM_INVPOLICY_NUMA_KVM);
 }
 
+static void update_changes_one_of_two(struct kunit *test)
+{
+	const struct kvm_invpolicy_settings rate = { .numa_pace_mbps = 7 };
+	const struct kvm_invpolicy_settings mode = { .numa = KVM_INVPOLICY_NUMA_PACED };
+	struct kvm_invpolicy_settings settings = {
+		.numa = KVM_INVPOLICY_NUMA_KVM,
+		.numa_pace_mbps = 64,
+	};
+
+	invp_settings_update(&settings, &rate);
+	KUNIT_EXPECT_EQ(test, settings.numa, KVM_INVPOLICY_NUMA_KVM);
+	KUNIT_EXPECT_EQ(test, settings.numa_pace_mbps, 7);
+
+	invp_settings_update(&settings, &mode);
+	KUNIT_EXPECT_EQ(test, settings.numa, KVM_INVPOLICY_NUMA_PACED);
+	KUNIT_EXPECT_EQ(test, settings.numa_pace_mbps, 7);
+}
+
 static void update_keeps_what_is_unspecified(struct kunit *test)
 {
-	const struct kvm_invpolicy_settings before = { .numa = KVM_INVPOLICY_NUMA_SKIP };
+	const struct kvm_invpolicy_settings before = {
+		.numa = KVM_INVPOLICY_NUMA_SKIP,
+		.numa_pace_mbps = 64,
+	};
 	const struct kvm_invpolicy_settings nothing = {};
 	struct kvm_invpolicy_settings settings = before;
 
@@ -137,6 +192,8 @@ static void names_are_those_users_know(struct kunit *test)
 {
 	KUNIT_EXPECT_STREQ(test, invp_numa_name(KVM_INVPOLICY_NUMA_KVM), "kvm");
 	KUNIT_EXPECT_STREQ(test, invp_numa_name(KVM_INVPOLICY_NUMA_SKIP), "skip");
+	KUNIT_EXPECT_STREQ(test, invp_numa_name(KVM_INVPOLICY_NUMA_PRECISE), "precise");
+	KUNIT_EXPECT_STREQ(test, invp_numa_name(KVM_INVPOLICY_NUMA_PACED), "paced");
 }
 
 static void parses_a_line_of_sysfs(struct kunit *test)
@@ -151,7 +208,8 @@ static void parses_a_line_of_sysfs(struct kunit *test)
 
 static const char *const bad_names[] = {
 	"", "\n", " ", "s", "ski", "skipp", "skip ", " skip", "skip\n\n", "\nskip", "SKIP",
-	"kv", "kvm,skip", "unspec", "(null)", "0", "1", "2", "-1",
+	"kv", "kvm,skip", "pace", "pacedprecise", "precise paced", "unspec", "(null)", "0", "1",
+	"2", "3", "4", "-1",
 };
 
 static void describe_name(const char *const *param, char *desc)
@@ -174,8 +232,11 @@ static struct kunit_case policy_cases[] = {
 	KUNIT_CASE_PARAM(acts_on_reason, action_gen_params),
 	KUNIT_CASE(accepts_known_settings),
 	KUNIT_CASE(refuses_unknown_settings),
+	KUNIT_CASE(accepts_rates_in_range),
+	KUNIT_CASE(refuses_rates_out_of_range),
 	KUNIT_CASE(refuses_reserved_fields),
 	KUNIT_CASE(update_changes_what_is_specified),
+	KUNIT_CASE(update_changes_one_of_two),
 	KUNIT_CASE(update_keeps_what_is_unspecified),
 	KUNIT_CASE(modes_are_all_but_unspecified),
 	KUNIT_CASE(names_round_trip),

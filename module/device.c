@@ -16,7 +16,7 @@
 /* User space compiled these in. */
 static_assert(sizeof(struct kvm_invpolicy_info) == 112);
 static_assert(sizeof(struct kvm_invpolicy_vm) == 48);
-static_assert(sizeof(struct kvm_invpolicy_stats) == 208);
+static_assert(sizeof(struct kvm_invpolicy_stats) == 296);
 static_assert(sizeof(struct kvm_invpolicy_list) == 24);
 static_assert(sizeof(struct kvm_invpolicy_settings) == 32);
 static_assert(sizeof(struct kvm_invpolicy_list_entry) == 48);
@@ -24,6 +24,9 @@ static_assert(offsetof(struct kvm_invpolicy_info, version) == 80);
 static_assert(offsetof(struct kvm_invpolicy_vm, settings) == 16);
 static_assert(offsetof(struct kvm_invpolicy_stats, reason) == 48);
 static_assert(offsetof(struct kvm_invpolicy_stats, numa_elided) == 176);
+static_assert(offsetof(struct kvm_invpolicy_stats, numa_pages_protected) == 208);
+static_assert(offsetof(struct kvm_invpolicy_stats, numa_pace_waiting) == 288);
+static_assert(offsetof(struct kvm_invpolicy_settings, numa_pace_mbps) == 4);
 static_assert(offsetof(struct kvm_invpolicy_list, entries) == 16);
 static_assert(__KVM_INVPOLICY_REASON_END <= KVM_INVPOLICY_NR_REASONS);
 

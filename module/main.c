@@ -11,6 +11,7 @@
 #include "vm.h"
 
 static u32 default_numa = KVM_INVPOLICY_NUMA_SKIP;
+static unsigned int default_numa_pace_mbps = 64;
 static bool auto_attach;
 static bool observe_only;
 
@@ -44,6 +45,21 @@ static const struct kernel_param_ops numa_ops = {
 module_param_cb(numa, &numa_ops, NULL, 0644);
 MODULE_PARM_DESC(numa, "on NUMA balancing in new policies: " INVP_NUMA_CHOICES " (default skip)");
 
+static int set_numa_pace(const char *value, const struct kernel_param *param)
+{
+	if (param_set_uint_minmax(value, param, 1, KVM_INVPOLICY_NUMA_PACE_MBPS_MAX))
+		return bad_value(value, param, INVP_NUMA_PACE_CHOICES);
+	return 0;
+}
+
+static const struct kernel_param_ops numa_pace_ops = {
+	.set = set_numa_pace,
+	.get = param_get_uint,
+};
+module_param_cb(numa_pace_mbps, &numa_pace_ops, &default_numa_pace_mbps, 0644);
+MODULE_PARM_DESC(numa_pace_mbps, "MiB per second that numa=paced may unmap in new policies: "
+		 INVP_NUMA_PACE_CHOICES " (default 64)");
+
 static int set_switch(const char *value, const struct kernel_param *param)
 {
 	bool on;
@@ -76,7 +92,10 @@ MODULE_PARM_DESC(observe_only, "1: leave KVM alone even if it has hooks (default
  */
 struct kvm_invpolicy_settings invp_default_settings(void)
 {
-	return (struct kvm_invpolicy_settings){ .numa = READ_ONCE(default_numa) };
+	return (struct kvm_invpolicy_settings){
+		.numa = READ_ONCE(default_numa),
+		.numa_pace_mbps = READ_ONCE(default_numa_pace_mbps),
+	};
 }
 
 /**

@@ -13,6 +13,8 @@
 static const char *const numa_names[] = {
 	[KVM_INVPOLICY_NUMA_KVM - FIRST_NUMA_NAME] = "kvm",
 	[KVM_INVPOLICY_NUMA_SKIP - FIRST_NUMA_NAME] = "skip",
+	[KVM_INVPOLICY_NUMA_PRECISE - FIRST_NUMA_NAME] = "precise",
+	[KVM_INVPOLICY_NUMA_PACED - FIRST_NUMA_NAME] = "paced",
 };
 
 /**
@@ -26,10 +28,17 @@ static const char *const numa_names[] = {
 enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
 			     enum kvm_invpolicy_reason reason)
 {
-	if (reason == KVM_INVPOLICY_REASON_NUMA &&
-	    READ_ONCE(settings->numa) == KVM_INVPOLICY_NUMA_SKIP)
+	if (reason != KVM_INVPOLICY_REASON_NUMA)
+		return INVP_ACTION_DEFAULT;
+
+	switch (READ_ONCE(settings->numa)) {
+	case KVM_INVPOLICY_NUMA_SKIP:
+	case KVM_INVPOLICY_NUMA_PRECISE:
+	case KVM_INVPOLICY_NUMA_PACED:
 		return INVP_ACTION_ELIDE;
-	return INVP_ACTION_DEFAULT;
+	default:
+		return INVP_ACTION_DEFAULT;
+	}
 }
 
 /**
@@ -37,11 +46,12 @@ enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
  * @settings: any contents
  *
  * Context: any.
- * Return: true if every value is known and every reserved field zero.
+ * Return: true if every value is known or in its range, and every reserved field zero.
  */
 bool invp_settings_valid(const struct kvm_invpolicy_settings *settings)
 {
 	return settings->numa < __KVM_INVPOLICY_NUMA_END &&
+	       settings->numa_pace_mbps <= KVM_INVPOLICY_NUMA_PACE_MBPS_MAX &&
 	       !memchr_inv(settings->reserved, 0, sizeof(settings->reserved));
 }
 
@@ -57,6 +67,8 @@ void invp_settings_update(struct kvm_invpolicy_settings *settings,
 {
 	if (change->numa != KVM_INVPOLICY_NUMA_UNSPEC)
 		WRITE_ONCE(settings->numa, change->numa);
+	if (change->numa_pace_mbps)
+		WRITE_ONCE(settings->numa_pace_mbps, change->numa_pace_mbps);
 }
 
 /**

@@ -2,13 +2,15 @@
 #ifndef _INVP_POLICY_H
 #define _INVP_POLICY_H
 
+#include <linux/stringify.h>
 #include <linux/types.h>
 #include <uapi/linux/kvm_invpolicy.h>
 
 /**
  * enum invp_action - what KVM is told to do with an event
  * @INVP_ACTION_DEFAULT: what it does without a policy
- * @INVP_ACTION_ELIDE: nothing, at the start and at the end of the event
+ * @INVP_ACTION_ELIDE: nothing, at the start and at the end of the event; what numa=precise
+ *	and numa=paced unmap, they unmap later, by a call of their own
  */
 enum invp_action {
 	INVP_ACTION_DEFAULT,
@@ -16,7 +18,9 @@ enum invp_action {
 };
 
 /* The names of enum kvm_invpolicy_numa, for messages. */
-#define INVP_NUMA_CHOICES "kvm or skip"
+#define INVP_NUMA_CHOICES "kvm, skip, precise or paced"
+
+#define INVP_NUMA_PACE_CHOICES "1 to " __stringify(KVM_INVPOLICY_NUMA_PACE_MBPS_MAX)
 
 enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
 			     enum kvm_invpolicy_reason reason);

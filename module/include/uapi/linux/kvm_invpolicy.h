@@ -37,12 +37,19 @@
  * @KVM_INVPOLICY_NUMA_KVM: KVM's own behaviour, every announced page is unmapped
  * @KVM_INVPOLICY_NUMA_SKIP: nothing is unmapped; the guest is not disturbed, and
  *	the placement of its memory no longer follows its accesses
+ * @KVM_INVPOLICY_NUMA_PRECISE: at the end of the event only those pages that the host
+ *	really protected, and that can migrate, are unmapped, with one flush
+ * @KVM_INVPOLICY_NUMA_PACED: the same pages, but from a worker, through a token bucket:
+ *	the guest faults in again what the rate allows, and the placement of its memory
+ *	still follows its accesses
  * @__KVM_INVPOLICY_NUMA_END: internal
  */
 enum kvm_invpolicy_numa {
 	KVM_INVPOLICY_NUMA_UNSPEC,
 	KVM_INVPOLICY_NUMA_KVM,
 	KVM_INVPOLICY_NUMA_SKIP,
+	KVM_INVPOLICY_NUMA_PRECISE,
+	KVM_INVPOLICY_NUMA_PACED,
 	/* add new values above this line */
 	__KVM_INVPOLICY_NUMA_END
 };
@@ -67,14 +74,21 @@ enum kvm_invpolicy_reason {
 /* Room for reasons to come; entries past the known ones are zero. */
 #define KVM_INVPOLICY_NR_REASONS	8
 
+/* A guest that may lose 64 GiB a second needs no pace. */
+#define KVM_INVPOLICY_NUMA_PACE_MBPS_MAX	65536
+
 /**
  * struct kvm_invpolicy_settings - what to do, by reason
  * @numa: one of &enum kvm_invpolicy_numa
+ * @numa_pace_mbps: MiB per second that KVM_INVPOLICY_NUMA_PACED may unmap at most, 1 to
+ *	KVM_INVPOLICY_NUMA_PACE_MBPS_MAX; zero: attach: the module's default; update: no
+ *	change. Kept, and without effect, while @numa is another mode
  * @reserved: zero
  */
 struct kvm_invpolicy_settings {
 	__u32 numa;
-	__u32 reserved[7];
+	__u32 numa_pace_mbps;
+	__u32 reserved[6];
 };
 
 /**
@@ -96,7 +110,8 @@ struct kvm_invpolicy_counter {
  *	was loaded with observe_only=1, and VMs can only be observed
  * @numa_modes: bit n is set if value n of &enum kvm_invpolicy_numa can be attached
  * @attached: number of VMs that have a policy
- * @defaults: settings of a VM that is attached with KVM_INVPOLICY_NUMA_UNSPEC
+ * @defaults: what a VM that is attached gets for each setting that is zero; an older
+ *	module, which has no KVM_INVPOLICY_NUMA_PACED, leaves its @numa_pace_mbps zero
  * @auto_attach: one if VMs are attached when they are created
  * @reserved: zero
  * @version: version of the module, a NUL-terminated string
@@ -158,6 +173,24 @@ struct kvm_invpolicy_vm {
  *	VM) that NUMA events announced: at most this is what KVM unmaps for them
  * @ended: one if the VM's process has exited
  * @reserved2: zero
+ * @numa_pages_protected: pages that the host had made PROT_NONE where NUMA events
+ *	announced them
+ * @numa_pages_pinned: of these, pages that were spared because they may be pinned for DMA
+ *	and so cannot migrate
+ * @numa_pages_placed: of these, pages that were spared because they are already on the one
+ *	node on which all vCPUs run
+ * @numa_pages_unmapped: pages of the runs that KVM had mapped and unmapped
+ * @numa_pages_migrated: pages that moved (were cleared) soon after they were unmapped
+ * @numa_runs: runs of pages, merged from neighbours, that KVM was told to unmap
+ * @numa_flushes: remote TLB flushes for them
+ * @numa_rounds: rounds of the worker
+ * @numa_pace_rate: bytes per second that the worker may unmap now
+ * @numa_pace_tokens: bytes that the worker may unmap at once
+ * @numa_pace_waiting: bytes announced that the worker has not handled yet
+ *
+ * From @numa_pages_protected on, all is zero unless @settings have been
+ * KVM_INVPOLICY_NUMA_PRECISE or KVM_INVPOLICY_NUMA_PACED, from @numa_rounds on unless
+ * KVM_INVPOLICY_NUMA_PACED.
  *
  * ENOENT if the VM has no policy, or nothing is observed.
  */
@@ -173,6 +206,17 @@ struct kvm_invpolicy_stats {
 	__u64 numa_guest_pages;
 	__u32 ended;
 	__u32 reserved2;
+	__u64 numa_pages_protected;
+	__u64 numa_pages_pinned;
+	__u64 numa_pages_placed;
+	__u64 numa_pages_unmapped;
+	__u64 numa_pages_migrated;
+	__u64 numa_runs;
+	__u64 numa_flushes;
+	__u64 numa_rounds;
+	__u64 numa_pace_rate;
+	__u64 numa_pace_tokens;
+	__u64 numa_pace_waiting;
 };
 
 /**
