@@ -27,8 +27,30 @@ struct invp_ranges {
 	struct invp_range range[] __counted_by(nr);
 };
 
+/* So few that looking at every gap costs nothing. */
+#define INVP_RANGE_SET_MAX	64
+
+/**
+ * struct invp_range_set - a set of addresses that takes any number of ranges
+ * @nr: number of ranges, INVP_RANGE_SET_MAX at most
+ * @range: sorted and apart from each other; one more than is kept, so that an addition
+ *	finds room before a gap is closed
+ *
+ * All zeroes is the empty set.
+ */
+struct invp_range_set {
+	unsigned int nr;
+	struct invp_range range[INVP_RANGE_SET_MAX + 1];
+};
+
 void invp_ranges_normalize(struct invp_ranges *ranges);
 unsigned long invp_ranges_overlap(const struct invp_ranges *ranges,
 				  unsigned long start, unsigned long end);
+void invp_range_set_add(struct invp_range_set *set, unsigned long start, unsigned long end);
+bool invp_range_set_take(struct invp_range_set *set, unsigned long from,
+			 unsigned long max_bytes, struct invp_range *taken);
+bool invp_range_set_intersects(const struct invp_range_set *set,
+			       unsigned long start, unsigned long end);
+u64 invp_range_set_bytes(const struct invp_range_set *set);
 
 #endif
