@@ -32,17 +32,22 @@ static void say_done(const char *done, unsigned int count, pid_t pid)
 	printf("%s %u VM%s of process %d", done, count, count == 1 ? "" : "s", pid);
 }
 
-static void say_settings(const struct device *device, int vm_fd)
+/* @asked: what the user has given. */
+static void say_settings(const struct device *device, int vm_fd,
+			 const struct kvm_invpolicy_settings *asked)
 {
 	struct kvm_invpolicy_stats stats;
+	char text[SETTINGS_TEXT_MAX];
 
 	if (device_stats(device, vm_fd, &stats)) {
 		putchar('\n');
 		return;
 	}
-	printf(": numa=%s\n", settings_numa_name(stats.settings.numa));
+	printf(": %s\n", settings_text(text, &stats.settings));
 	if (stats.settings.numa == KVM_INVPOLICY_NUMA_SKIP)
 		puts("note: with numa=skip " SETTINGS_CONSEQUENCE_OF_SKIP);
+	if (stats.settings.numa != KVM_INVPOLICY_NUMA_PACED && asked->numa_pace_mbps)
+		puts("note: numa_pace_mbps is kept, and has no effect before numa=paced");
 }
 
 static int attach_all(const struct device *device, const struct vm_set *vms,
@@ -75,7 +80,7 @@ int command_attach(const struct arguments *arguments)
 		code = device_fail(&device, vms.pid, error);
 	} else {
 		say_done("attached", vms.count, vms.pid);
-		say_settings(&device, vms.fds[0]);
+		say_settings(&device, vms.fds[0], &arguments->settings);
 	}
 	close_both(&vms, &device);
 	return code;
@@ -139,7 +144,7 @@ int command_set(const struct arguments *arguments)
 		code = device_fail(&device, vms.pid, error);
 	} else {
 		say_done("changed", count, vms.pid);
-		say_settings(&device, last_fd);
+		say_settings(&device, last_fd, &arguments->settings);
 	}
 	close_both(&vms, &device);
 	return code;

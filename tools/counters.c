@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
 #include <stdio.h>
 
 #include "counters.h"
@@ -11,7 +12,34 @@ static const char * const reason_names[__KVM_INVPOLICY_REASON_END] = {
 	[KVM_INVPOLICY_REASON_OTHER] = "other",
 };
 
-void counters_add(struct kvm_invpolicy_stats *sum, const struct kvm_invpolicy_stats *stats)
+/* What an older module does not know; JSON has the names of the fields for keys. */
+#define COUNTER(field) { #field, offsetof(struct kvm_invpolicy_stats, field) }
+
+static const struct {
+	const char *name;
+	size_t offset;
+} numa_counters[] = {
+	COUNTER(numa_pages_protected),
+	COUNTER(numa_pages_pinned),
+	COUNTER(numa_pages_placed),
+	COUNTER(numa_pages_unmapped),
+	COUNTER(numa_pages_migrated),
+	COUNTER(numa_runs),
+	COUNTER(numa_flushes),
+	COUNTER(numa_rounds),
+	COUNTER(numa_pace_rate),
+	COUNTER(numa_pace_tokens),
+	COUNTER(numa_pace_waiting),
+};
+
+#define NUMA_COUNTERS (sizeof(numa_counters) / sizeof(numa_counters[0]))
+
+static __u64 *numa_counter(struct kvm_invpolicy_stats *stats, size_t i)
+{
+	return (__u64 *)((char *)stats + numa_counters[i].offset);
+}
+
+void counters_add(struct kvm_invpolicy_stats *sum, struct kvm_invpolicy_stats *stats)
 {
 	for (int i = 0; i < KVM_INVPOLICY_NR_REASONS; i++) {
 		sum->reason[i].events += stats->reason[i].events;
@@ -20,6 +48,8 @@ void counters_add(struct kvm_invpolicy_stats *sum, const struct kvm_invpolicy_st
 	sum->numa_elided += stats->numa_elided;
 	sum->numa_untracked += stats->numa_untracked;
 	sum->numa_guest_pages += stats->numa_guest_pages;
+	for (size_t i = 0; i < NUMA_COUNTERS; i++)
+		*numa_counter(sum, i) += *numa_counter(stats, i);
 }
 
 static const char *with_thousands(char text[COUNTERS_TEXT_MAX], unsigned long long count)
@@ -86,5 +116,15 @@ void counters_json(const struct kvm_invpolicy_stats *stats)
 		json_unsigned(key, stats->reason[i].events);
 		snprintf(key, sizeof(key), "%s_bytes", reason_names[i]);
 		json_unsigned(key, stats->reason[i].bytes);
+	}
+}
+
+void counters_json_numa(struct kvm_invpolicy_stats *stats, bool known)
+{
+	for (size_t i = 0; i < NUMA_COUNTERS; i++) {
+		if (known)
+			json_unsigned(numa_counters[i].name, *numa_counter(stats, i));
+		else
+			json_null(numa_counters[i].name);
 	}
 }

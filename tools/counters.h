@@ -2,17 +2,21 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
+#include <stdbool.h>
 #include <linux/kvm_invpolicy.h>
 
 #define COUNTERS_TEXT_MAX 32
 
 /* Sums the counters of several VMs; @sum->settings stay those of the first. */
-void counters_add(struct kvm_invpolicy_stats *sum, const struct kvm_invpolicy_stats *stats);
+void counters_add(struct kvm_invpolicy_stats *sum, struct kvm_invpolicy_stats *stats);
 
 /* A table by reason; with columns per second unless @seconds is zero. */
 void counters_print(const struct kvm_invpolicy_stats *stats, double seconds);
 /* "numa_events", "numa_bytes", ... in the object that is open. */
 void counters_json(const struct kvm_invpolicy_stats *stats);
+
+/* What the NUMA modes counted, by the names of the fields; null unless @known. */
+void counters_json_numa(struct kvm_invpolicy_stats *stats, bool known);
 
 /* "12,345", or "0.5" below ten; both write to and return @text. */
 const char *counters_count(char text[COUNTERS_TEXT_MAX], double count);

@@ -94,6 +94,11 @@ void device_close(struct device *device)
 	device->fd = -1;
 }
 
+bool device_knows_paced(const struct device *device)
+{
+	return device->info.defaults.numa_pace_mbps;
+}
+
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,
 		   const struct kvm_invpolicy_settings *settings)
 {
@@ -168,7 +173,12 @@ int device_fail(const struct device *device, pid_t pid, int error)
 			    "the process that created the VM of process %d is gone: use the PID of a running VMM",
 			    pid);
 	case EINVAL:
-		return fail(EXIT_USAGE, "the module refuses the setting: use %s",
+		/* Without hooks no setting can be used, known or not. */
+		if (!device->info.numa_modes)
+			return fail_no_hooks();
+		return fail(EXIT_USAGE,
+			    "the loaded module (%s) does not know the setting, this tool (%s) does: use %s, or load the module of the same version",
+			    device->info.version, VERSION,
 			    settings_choices(device->info.numa_modes));
 	case E2BIG:
 	case ENOTTY:

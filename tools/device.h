@@ -2,6 +2,7 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <linux/kvm_invpolicy.h>
 
@@ -20,6 +21,9 @@ int device_open_fail(int error);
 /* Zero or, after the error was printed, an exit code. */
 int device_open(struct device *device);
 void device_close(struct device *device);
+
+/* False with an older module, which has neither precise, paced nor their counters. */
+bool device_knows_paced(const struct device *device);
 
 /* Zero or a negative errno, for device_fail(). */
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,

@@ -37,9 +37,9 @@ static void show(bool json, const char *name, const char *key, const char *why_n
 {
 	if (!json) {
 		if (why_not)
-			printf("%-10s  %-9s  %s\n", name, "no", why_not);
+			printf("%-12s  %-9s  %s\n", name, "no", why_not);
 		else
-			printf("%-10s  yes\n", name);
+			printf("%-12s  yes\n", name);
 		return;
 	}
 	json_bool(key, !why_not);
@@ -64,6 +64,27 @@ static void show_all(bool json, const struct kvm_invpolicy_info *info)
 	}
 }
 
+static bool can_pace(const struct kvm_invpolicy_info *info)
+{
+	return !why_not_numa(info, KVM_INVPOLICY_NUMA_PACED);
+}
+
+static void json_pace(const struct kvm_invpolicy_info *info)
+{
+	settings_json_pace("numa_pace_mbps_min", can_pace(info));
+	settings_json_pace("numa_pace_mbps_max",
+			   can_pace(info) ? KVM_INVPOLICY_NUMA_PACE_MBPS_MAX : 0);
+	settings_json_pace("numa_pace_mbps_default",
+			   can_pace(info) ? info->defaults.numa_pace_mbps : 0);
+}
+
+static void print_pace(const struct kvm_invpolicy_info *info)
+{
+	if (can_pace(info))
+		printf("with numa=paced the rate, numa_pace_mbps, is 1 to %d MiB per second, %u by default\n",
+		       KVM_INVPOLICY_NUMA_PACE_MBPS_MAX, info->defaults.numa_pace_mbps);
+}
+
 int command_features(const struct arguments *arguments)
 {
 	struct device device;
@@ -73,12 +94,14 @@ int command_features(const struct arguments *arguments)
 	if (arguments->json) {
 		json_object_begin(NULL);
 		show_all(true, info);
+		json_pace(info);
 		json_object_end();
 		json_finish();
 	} else {
-		printf("%-10s  %-9s  %s\n", "FEATURE", "AVAILABLE", "WHY NOT");
+		printf("%-12s  %-9s  %s\n", "FEATURE", "AVAILABLE", "WHY NOT");
 		show_all(false, info);
 		puts("\nwith numa=skip " SETTINGS_CONSEQUENCE_OF_SKIP);
+		print_pace(info);
 	}
 	fflush(stdout);
 	if (error)

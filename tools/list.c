@@ -52,7 +52,7 @@ static const char *process_name(pid_t pid, char name[HOST_VALUE_MAX])
 
 void attached_list_print(const struct attached_list *list)
 {
-	char name[HOST_VALUE_MAX];
+	char name[HOST_VALUE_MAX], settings[SETTINGS_TEXT_MAX];
 
 	if (!list->count)
 		return;
@@ -60,8 +60,8 @@ void attached_list_print(const struct attached_list *list)
 	for (unsigned int i = 0; i < list->count; i++) {
 		const struct kvm_invpolicy_list_entry *entry = &list->entries[i];
 
-		printf("%6llu  %8d  %-16s  numa=%s\n", entry->id, entry->pid,
-		       process_name(entry->pid, name), settings_numa_name(entry->settings.numa));
+		printf("%6llu  %8d  %-16s  %s\n", entry->id, entry->pid,
+		       process_name(entry->pid, name), settings_text(settings, &entry->settings));
 	}
 }
 
@@ -78,6 +78,7 @@ void attached_list_json(const struct attached_list *list)
 		json_unsigned("pid", entry->pid);
 		json_string("process", process_name(entry->pid, name));
 		json_string("numa", settings_numa_name(entry->settings.numa));
+		settings_json_pace("numa_pace_mbps", entry->settings.numa_pace_mbps);
 		json_object_end();
 	}
 	json_array_end();

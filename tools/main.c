@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "error.h"
 #include "host.h"
+#include "number.h"
 #include "settings.h"
 
 #define ALL_MODES	(~0U)
@@ -53,17 +52,12 @@ static const struct command commands[] = {
 static const char *synopsis(const struct command *command)
 {
 	static char text[160];
-	const char *open = "", *choices = "", *close = "";
+	const char *settings = "";
 
-	if (command->takes & TAKES_SETTINGS) {
-		bool needed = command->takes & NEEDS_SETTINGS;
-
-		open = needed ? " " : " [";
-		choices = settings_choices(ALL_MODES);
-		close = needed ? "" : "]";
-	}
-	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", command->name,
-		 command->takes & TAKES_PID ? " PID" : "", open, choices, close,
+	if (command->takes & TAKES_SETTINGS)
+		settings = command->takes & NEEDS_SETTINGS ? " SETTING..." : " [SETTING...]";
+	snprintf(text, sizeof(text), "%s%s%s%s%s", command->name,
+		 command->takes & TAKES_PID ? " PID" : "", settings,
 		 command->takes & TAKES_SECONDS ? " [--seconds N]" : "",
 		 command->takes & TAKES_JSON ? " [--json]" : "");
 	return text;
@@ -78,29 +72,41 @@ static void print_help(void)
 	     "Commands (without one: status):");
 	for (const struct command *command = commands; command->name; command++)
 		printf("  %-35s  %s\n", synopsis(command), command->description);
-	puts("\n"
-	     "Options:\n"
+	printf("\n"
+	       "Settings: %s; see attach --help\n"
+	       "\n", settings_choices(ALL_MODES));
+	puts("Options:\n"
 	     "  --help     this text; after a command: what that command takes\n"
 	     "  --version  the versions of this tool and of the loaded module\n"
 	     "\n"
 	     "Exit codes, JSON keys and examples: man 8 kvm-invpolicy");
 }
 
+static void print_settings_help(void)
+{
+	puts("  numa=kvm          KVM's own behaviour: unmap all that NUMA balancing announces\n"
+	     "  numa=skip         KVM ignores NUMA balancing:\n"
+	     "                    " SETTINGS_CONSEQUENCE_OF_SKIP "\n"
+	     "  numa=precise      unmap, with one flush, only those pages that the host really\n"
+	     "                    protected and that can migrate\n"
+	     "  numa=paced        the same pages, but in the background and at a limited rate");
+	printf("  numa_pace_mbps=N  that rate at most, in MiB per second, 1 to %d\n",
+	       KVM_INVPOLICY_NUMA_PACE_MBPS_MAX);
+}
+
 static void print_command_help(const struct command *command)
 {
 	printf("Usage: kvm-invpolicy %s\n\n%s\n\n", synopsis(command), command->description);
 	if (command->takes & TAKES_PID)
-		puts("  PID          the process that runs the VMs (qemu, cloud-hypervisor, ...)");
+		puts("  PID               the process that runs the VMs (qemu, cloud-hypervisor, ...)");
 	if (command->takes & TAKES_SETTINGS)
-		puts("  numa=kvm     KVM's own behaviour: unmap all that NUMA balancing announces\n"
-		     "  numa=skip    KVM ignores NUMA balancing:\n"
-		     "               " SETTINGS_CONSEQUENCE_OF_SKIP);
+		print_settings_help();
 	if (command->takes & TAKES_SECONDS)
-		printf("  --seconds N  for how long, 1 to %d; default %d\n",
+		printf("  --seconds N       for how long, 1 to %d; default %d\n",
 		       SECONDS_MAX, SECONDS_DEFAULT);
 	if (command->takes & TAKES_JSON)
-		puts("  --json       one JSON object instead of text");
-	puts("  --help       this text");
+		puts("  --json            one JSON object instead of text");
+	puts("  --help            this text");
 }
 
 static void print_version(void)
@@ -114,24 +120,11 @@ static void print_version(void)
 		puts("module kvm_invpolicy not loaded");
 }
 
-static bool parse_number(const char *text, int max, int *number)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '+' || value < 1 || value > max)
-		return false;
-	*number = value;
-	return true;
-}
-
 static int parse_seconds(const char *text, unsigned int *seconds)
 {
 	int number;
 
-	if (!text || !parse_number(text, SECONDS_MAX, &number))
+	if (!text || !number_parse(text, SECONDS_MAX, &number))
 		return fail(EXIT_USAGE, "bad --seconds %s: give a whole number from 1 to %d",
 			    text ? text : "without a number", SECONDS_MAX);
 	*seconds = number;
@@ -140,7 +133,7 @@ static int parse_seconds(const char *text, unsigned int *seconds)
 
 static int parse_pid(const char *text, pid_t *pid)
 {
-	if (!parse_number(text, INT_MAX, pid))
+	if (!number_parse(text, INT_MAX, pid))
 		return fail(EXIT_USAGE, "bad PID '%s': give the number of a process", text);
 	return EXIT_OK;
 }
@@ -170,7 +163,8 @@ static int check_complete(const struct command *command, const struct arguments 
 	if (command->takes & TAKES_PID && !arguments->pid)
 		return fail(EXIT_USAGE, "%s needs a PID: use 'kvm-invpolicy %s'",
 			    command->name, synopsis(command));
-	if (command->takes & NEEDS_SETTINGS && !arguments->settings.numa)
+	if (command->takes & NEEDS_SETTINGS && !arguments->settings.numa &&
+	    !arguments->settings.numa_pace_mbps)
 		return fail(EXIT_USAGE, "%s needs a setting: use %s",
 			    command->name, settings_choices(ALL_MODES));
 	return EXIT_OK;

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "host.h"
 #include "json.h"
+#include "settings.h"
 #include "vmfd.h"
 
 #define REFRESH_MS 1000
@@ -149,16 +150,20 @@ static int count_events(struct observation *observation, unsigned int seconds)
 	return error;
 }
 
-static bool is_skipping(const struct observation *observation)
+/* KVM_INVPOLICY_NUMA_UNSPEC if the VMs do not all have the same, or have no policy. */
+static __u32 numa_of_all(const struct observation *observation)
 {
+	__u32 numa = KVM_INVPOLICY_NUMA_UNSPEC;
+
 	for (unsigned int i = 0; i < observation->vms.count; i++) {
 		struct kvm_invpolicy_stats stats;
 
 		if (device_stats(&observation->devices[i], observation->vms.fds[i], &stats) ||
-		    stats.settings.numa != KVM_INVPOLICY_NUMA_SKIP)
-			return false;
+		    (i && stats.settings.numa != numa))
+			return KVM_INVPOLICY_NUMA_UNSPEC;
+		numa = stats.settings.numa;
 	}
-	return true;
+	return numa;
 }
 
 static double pages_per_second(const struct observation *observation)
@@ -169,14 +174,20 @@ static double pages_per_second(const struct observation *observation)
 static void write_verdict(const struct observation *observation, char *text, size_t size)
 {
 	const char *whose = observation->vms.count == 1 ? "this VM" : "these VMs";
+	__u32 numa = numa_of_all(observation);
 	char pages[COUNTERS_TEXT_MAX];
 	unsigned int mode;
 
 	counters_count(pages, pages_per_second(observation));
-	if (observation->stats.numa_guest_pages && is_skipping(observation))
+	if (observation->stats.numa_guest_pages && numa == KVM_INVPOLICY_NUMA_SKIP)
 		snprintf(text, size,
 			 "NUMA balancing announced %s pages a second of %s; numa=skip spares all of them",
 			 pages, whose);
+	else if (observation->stats.numa_guest_pages &&
+		 (numa == KVM_INVPOLICY_NUMA_PRECISE || numa == KVM_INVPOLICY_NUMA_PACED))
+		snprintf(text, size,
+			 "NUMA balancing announced %s pages a second of %s; numa=%s spares all but those that 'kvm-invpolicy stat %d' shows as unmapped",
+			 pages, whose, settings_numa_name(numa), observation->vms.pid);
 	else if (observation->stats.numa_guest_pages)
 		snprintf(text, size,
 			 "NUMA balancing announced %s pages a second of %s, and KVM unmapped what the guest had of them; numa=skip would spare all",

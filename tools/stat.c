@@ -10,16 +10,37 @@
 #include "settings.h"
 #include "vmfd.h"
 
+#define MODE(name)	(1U << KVM_INVPOLICY_NUMA_##name)
+
+/**
+ * struct summary - the attached VMs of a process
+ * @stats: sums; the settings are those of the first VM, @numa_pace_mbps zero if they differ
+ * @attached: number of VMs
+ * @modes: bit n is set if a VM has value n of enum kvm_invpolicy_numa
+ * @paced_known: the module has the counters of precise and paced
+ */
 struct summary {
 	struct kvm_invpolicy_stats stats;
 	unsigned int attached;
-	bool mixed_settings;
+	unsigned int modes;
+	bool paced_known;
 };
+
+static void add_settings(struct summary *summary, const struct kvm_invpolicy_settings *settings)
+{
+	struct kvm_invpolicy_settings *sum = &summary->stats.settings;
+
+	if (!summary->attached++)
+		*sum = *settings;
+	else if (sum->numa_pace_mbps != settings->numa_pace_mbps)
+		sum->numa_pace_mbps = 0;
+	summary->modes |= 1U << settings->numa;
+}
 
 static int summarize(const struct device *device, const struct vm_set *vms,
 		     struct summary *summary)
 {
-	*summary = (struct summary) { };
+	*summary = (struct summary) { .paced_known = device_knows_paced(device) };
 	for (unsigned int i = 0; i < vms->count; i++) {
 		struct kvm_invpolicy_stats stats;
 		int error = device_stats(device, vms->fds[i], &stats);
@@ -28,46 +49,91 @@ static int summarize(const struct device *device, const struct vm_set *vms,
 			continue;
 		if (error)
 			return error;
-		if (!summary->attached++)
-			summary->stats.settings = stats.settings;
-		else if (stats.settings.numa != summary->stats.settings.numa)
-			summary->mixed_settings = true;
+		add_settings(summary, &stats.settings);
 		counters_add(&summary->stats, &stats);
 	}
 	return summary->attached ? 0 : -ENOENT;
 }
 
-static const char *numa_setting(const struct summary *summary)
+static bool mixed_modes(const struct summary *summary)
 {
-	return summary->mixed_settings ? "mixed" : settings_numa_name(summary->stats.settings.numa);
+	return summary->modes & (summary->modes - 1);
 }
 
-static void print_json(const struct vm_set *vms, const struct summary *summary)
+static void print_json(const struct vm_set *vms, struct summary *summary)
 {
+	struct kvm_invpolicy_stats *stats = &summary->stats;
+
 	json_object_begin(NULL);
 	json_unsigned("pid", vms->pid);
 	json_unsigned("vms", vms->count);
 	json_unsigned("attached", summary->attached);
-	json_string("numa", numa_setting(summary));
-	counters_json(&summary->stats);
-	json_unsigned("numa_elided", summary->stats.numa_elided);
-	json_unsigned("numa_untracked", summary->stats.numa_untracked);
+	json_string("numa", mixed_modes(summary) ? "mixed"
+						 : settings_numa_name(stats->settings.numa));
+	settings_json_pace("numa_pace_mbps", stats->settings.numa_pace_mbps);
+	counters_json(stats);
+	json_unsigned("numa_elided", stats->numa_elided);
+	json_unsigned("numa_untracked", stats->numa_untracked);
+	counters_json_numa(stats, summary->paced_known);
 	json_object_end();
 	json_finish();
 }
 
+static void print_count(const char *what, __u64 count)
+{
+	char text[COUNTERS_TEXT_MAX];
+
+	printf("%-46s%15s\n", what, counters_count(text, count));
+}
+
+static void print_bytes(const char *what, __u64 bytes, const char *unit)
+{
+	char text[COUNTERS_TEXT_MAX];
+
+	printf("%-46s%15s%s\n", what, counters_bytes(text, bytes), unit);
+}
+
+static void print_unmapped(const struct kvm_invpolicy_stats *stats)
+{
+	putchar('\n');
+	print_count("pages that the host protected", stats->numa_pages_protected);
+	print_count("  spared, as they may be pinned", stats->numa_pages_pinned);
+	print_count("  spared, as they are on the node of all vCPUs", stats->numa_pages_placed);
+	print_count("pages unmapped", stats->numa_pages_unmapped);
+	print_count("  moved soon after", stats->numa_pages_migrated);
+	print_count("runs of pages unmapped", stats->numa_runs);
+	print_count("flushes, had each page been unmapped by itself", stats->numa_pages_unmapped);
+	print_count("flushes made", stats->numa_flushes);
+}
+
+static void print_worker(const struct kvm_invpolicy_stats *stats)
+{
+	putchar('\n');
+	print_count("rounds of the worker", stats->numa_rounds);
+	print_bytes("  rate now", stats->numa_pace_rate, "/s");
+	print_bytes("  may be unmapped at once", stats->numa_pace_tokens, "");
+	print_bytes("  waiting", stats->numa_pace_waiting, "");
+}
+
 static void print_text(const struct vm_set *vms, const struct summary *summary)
 {
-	char count[COUNTERS_TEXT_MAX];
+	const struct kvm_invpolicy_stats *stats = &summary->stats;
+	char text[SETTINGS_TEXT_MAX], count[COUNTERS_TEXT_MAX];
 
-	printf("process %d: %u of %u VM%s attached, numa=%s\n\n", vms->pid, summary->attached,
-	       vms->count, vms->count == 1 ? "" : "s", numa_setting(summary));
-	counters_print(&summary->stats, 0);
+	printf("process %d: %u of %u VM%s attached, %s\n\n", vms->pid, summary->attached,
+	       vms->count, vms->count == 1 ? "" : "s",
+	       mixed_modes(summary) ? "numa=mixed" : settings_text(text, &stats->settings));
+	counters_print(stats, 0);
 	printf("\nNUMA events that KVM was told to ignore: %s\n",
-	       counters_count(count, summary->stats.numa_elided));
-	if (summary->stats.numa_untracked)
+	       counters_count(count, stats->numa_elided));
+	if (stats->numa_untracked)
 		printf("NUMA events left to KVM, as too many were under way at once: %s\n",
-		       counters_count(count, summary->stats.numa_untracked));
+		       counters_count(count, stats->numa_untracked));
+	/* Also after a VM was set to another mode: what it counted before is still true. */
+	if (summary->modes & (MODE(PRECISE) | MODE(PACED)) || stats->numa_pages_protected)
+		print_unmapped(stats);
+	if (summary->modes & MODE(PACED) || stats->numa_rounds)
+		print_worker(stats);
 }
 
 int command_stat(const struct arguments *arguments)

@@ -76,6 +76,14 @@ static void print_numa_balancing(void)
 		puts("off (kernel.numa_balancing=0)");
 }
 
+static void print_defaults(const struct kvm_invpolicy_info *info)
+{
+	printf("defaults        numa=%s", settings_numa_name(info->defaults.numa));
+	if (info->defaults.numa_pace_mbps)
+		printf(" numa_pace_mbps=%u", info->defaults.numa_pace_mbps);
+	puts(info->auto_attach ? ", every new VM is attached" : "");
+}
+
 static void print_text(const struct status *status)
 {
 	printf("tool            version %s\n", VERSION);
@@ -92,8 +100,7 @@ static void print_text(const struct status *status)
 	}
 	if (!status->opened)
 		return;
-	printf("defaults        numa=%s%s\n", settings_numa_name(status->info.defaults.numa),
-	       status->info.auto_attach ? ", every new VM is attached" : "");
+	print_defaults(&status->info);
 	printf("attached VMs    %u\n", status->attached.count);
 	if (status->attached.count)
 		putchar('\n');
@@ -135,6 +142,8 @@ static void print_json(const struct status *status)
 		json_unsigned("abi", status->info.abi);
 		json_unsigned("hook_version", status->info.hook_version);
 		json_string("default_numa", settings_numa_name(status->info.defaults.numa));
+		settings_json_pace("default_numa_pace_mbps",
+				   status->info.defaults.numa_pace_mbps);
 		json_bool("auto_attach", status->info.auto_attach);
 		json_unsigned("attached", status->attached.count);
 		attached_list_json(&status->attached);

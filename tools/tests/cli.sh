@@ -90,11 +90,13 @@ help_text() {
 	  status [--json]                      what is loaded, the defaults and the attached VMs
 	  features [--json]                    which settings this kernel and module can do, and why not
 	  list [--json]                        the attached VMs
-	  attach PID [numa=kvm|skip]           give every VM of a process a policy
+	  attach PID [SETTING...]              give every VM of a process a policy
 	  detach PID                           give every VM of a process back to KVM's own behaviour
-	  set PID numa=kvm|skip                change the policy of the attached VMs of a process
+	  set PID SETTING...                   change the policy of the attached VMs of a process
 	  stat PID [--json]                    what the attached VMs of a process counted since attach
 	  observe PID [--seconds N] [--json]   count what a policy would spare a process; changes nothing
+
+	Settings: numa=kvm|skip|precise|paced or numa_pace_mbps=1..65536; see attach --help
 
 	Options:
 	  --help     this text; after a command: what that command takes
@@ -116,12 +118,13 @@ test_help() {
 		fi
 	done
 	prints "attach --help names the consequence of numa=skip" 0 \
-		"               the placement of guest memory no longer follows guest accesses" \
+		"                    the placement of guest memory no longer follows guest accesses" \
 		sh -c "'$tool' attach --help | grep placement"
 }
 
 test_usage() {
-	local pid seconds
+	local choices="use numa=kvm|skip|precise|paced or numa_pace_mbps=1..65536"
+	local pid seconds rate
 	fails "unknown command" 2 "--help" "$tool" frobnicate
 	fails "unknown option" 2 "use 'kvm-invpolicy status [--json]'" "$tool" status --verbose
 	fails "--json where nothing is read" 2 "use 'kvm-invpolicy attach PID" "$tool" attach $$ --json
@@ -130,10 +133,14 @@ test_usage() {
 	for pid in x 0 +1 1x 99999999999 ""; do
 		fails "bad PID '$pid'" 2 "bad PID '$pid'" "$tool" stat "$pid"
 	done
-	fails "bad value lists the good ones" 2 "use numa=kvm|skip" "$tool" attach $$ numa=fast
-	fails "bad key lists the good ones" 2 "use numa=kvm|skip" "$tool" set $$ speed=1
-	fails "empty value lists the good ones" 2 "use numa=kvm|skip" "$tool" attach $$ numa=
-	fails "set without setting" 2 "use numa=kvm|skip" "$tool" set $$
+	fails "bad value lists the good ones" 2 "$choices" "$tool" attach $$ numa=fast
+	fails "bad key lists the good ones" 2 "$choices" "$tool" set $$ speed=1
+	fails "empty value lists the good ones" 2 "$choices" "$tool" attach $$ numa=
+	fails "set without setting" 2 "$choices" "$tool" set $$
+	for rate in 0 -1 +1 65537 99999999999 1.5 64M x ""; do
+		fails "bad numa_pace_mbps=$rate lists the good ones" 2 "$choices" \
+			"$tool" attach $$ numa=paced "numa_pace_mbps=$rate"
+	done
 	for seconds in 0 -5 x 1.5 86401; do
 		fails "bad --seconds $seconds" 2 "from 1 to 86400" "$tool" observe $$ --seconds "$seconds"
 	done
@@ -142,7 +149,7 @@ test_usage() {
 }
 
 test_process() {
-	local command gone
+	local command gone setting
 	sleep 0 &
 	gone=$!
 	wait "$gone"
@@ -150,7 +157,11 @@ test_process() {
 		fails "$command: no such process" 7 "no process $gone" "$tool" "$command" "$gone"
 		fails "$command: process without VM" 8 "has no VM" "$tool" "$command" $$
 	done
-	fails "set: process without VM" 8 "has no VM" "$tool" set $$ numa=skip
+	for setting in numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps=1 numa_pace_mbps=65536; do
+		fails "set $setting: process without VM" 8 "has no VM" "$tool" set $$ $setting
+	done
+	fails "attach with two settings: process without VM" 8 "has no VM" \
+		"$tool" attach $$ numa=paced numa_pace_mbps=32
 	if [[ $EUID == 0 ]]; then
 		fails "process of somebody else" 12 "run as root" nobody "$tool" stat $$
 	else
@@ -217,12 +228,36 @@ test_json() {
 	done
 }
 
+# What bash offers for the last of WORDS.
+completions() { # WORDS…
+	PATH=$(dirname "$tool"):$PATH bash -c '
+		compopt() { :; }
+		. "$0"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_kvm_invpolicy
+		echo "${COMPREPLY[*]}"' "$top/tools/kvm-invpolicy.bash-completion" "$@"
+}
+
+test_completion() {
+	local settings="numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps="
+	if [[ ${tool##*/} != kvm-invpolicy ]]; then
+		skip "completion" "it calls kvm-invpolicy, not ${tool##*/}"
+		return
+	fi
+	prints "completion of a setting" 0 "$settings" completions kvm-invpolicy set 1 numa
+	prints "completion of the value of a setting" 0 "precise paced" \
+		completions kvm-invpolicy set 1 numa = p
+	prints "completion offers all that attach takes" 0 "$settings --help" \
+		completions kvm-invpolicy attach 1 ""
+}
+
 test_help
 test_usage
 test_process
 test_absent
 test_faked_host
 test_json
+test_completion
 echo "1..$number"
 echo "$passed passed, $failed failed"
 ((failed == 0))
