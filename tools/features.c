@@ -30,7 +30,7 @@ static const char *why_not_numa(const struct kvm_invpolicy_info *info, __u32 num
 		return why_no_policy();
 	if (info->numa_modes & 1U << numa)
 		return NULL;
-	return info->hook_version ? "this module cannot do it" : device_why_no_hooks();
+	return info->hook_version ? "the loaded module is older than this tool" : device_why_no_hooks();
 }
 
 static void show(bool json, const char *name, const char *key, const char *why_not)

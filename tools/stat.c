@@ -88,9 +88,10 @@ static void print_count(const char *what, __u64 count)
 
 static void print_bytes(const char *what, __u64 bytes, const char *unit)
 {
-	char text[COUNTERS_TEXT_MAX];
+	char text[COUNTERS_TEXT_MAX], with_unit[COUNTERS_TEXT_MAX + 2];
 
-	printf("%-46s%15s%s\n", what, counters_bytes(text, bytes), unit);
+	snprintf(with_unit, sizeof(with_unit), "%s%s", counters_bytes(text, bytes), unit);
+	printf("%-46s%15s\n", what, with_unit);
 }
 
 static void print_unmapped(const struct kvm_invpolicy_stats *stats)
