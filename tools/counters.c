@@ -30,11 +30,10 @@ static const struct {
 	COUNTER(numa_pace_rate),
 	COUNTER(numa_pace_tokens),
 	COUNTER(numa_pace_waiting),
+	{ }
 };
 
-#define NUMA_COUNTERS (sizeof(numa_counters) / sizeof(numa_counters[0]))
-
-static __u64 *numa_counter(struct kvm_invpolicy_stats *stats, size_t i)
+static __u64 *numa_counter(struct kvm_invpolicy_stats *stats, unsigned int i)
 {
 	return (__u64 *)((char *)stats + numa_counters[i].offset);
 }
@@ -48,7 +47,7 @@ void counters_add(struct kvm_invpolicy_stats *sum, struct kvm_invpolicy_stats *s
 	sum->numa_elided += stats->numa_elided;
 	sum->numa_untracked += stats->numa_untracked;
 	sum->numa_guest_pages += stats->numa_guest_pages;
-	for (size_t i = 0; i < NUMA_COUNTERS; i++)
+	for (unsigned int i = 0; numa_counters[i].name; i++)
 		*numa_counter(sum, i) += *numa_counter(stats, i);
 }
 
@@ -121,7 +120,7 @@ void counters_json(const struct kvm_invpolicy_stats *stats)
 
 void counters_json_numa(struct kvm_invpolicy_stats *stats, bool known)
 {
-	for (size_t i = 0; i < NUMA_COUNTERS; i++) {
+	for (unsigned int i = 0; numa_counters[i].name; i++) {
 		if (known)
 			json_unsigned(numa_counters[i].name, *numa_counter(stats, i));
 		else

@@ -30,7 +30,9 @@ static const char *why_not_numa(const struct kvm_invpolicy_info *info, __u32 num
 		return why_no_policy();
 	if (info->numa_modes & 1U << numa)
 		return NULL;
-	return info->hook_version ? "the loaded module is older than this tool" : device_why_no_hooks();
+	if (!info->hook_version)
+		return device_why_no_hooks();
+	return "the loaded module is older than this tool";
 }
 
 static void show(bool json, const char *name, const char *key, const char *why_not)
@@ -81,7 +83,7 @@ static void json_pace(const struct kvm_invpolicy_info *info)
 static void print_pace(const struct kvm_invpolicy_info *info)
 {
 	if (can_pace(info))
-		printf("with numa=paced the rate, numa_pace_mbps, is 1 to %d MiB per second, %u by default\n",
+		printf("numa_pace_mbps is 1 to %d MiB per second, %u by default\n",
 		       KVM_INVPOLICY_NUMA_PACE_MBPS_MAX, info->defaults.numa_pace_mbps);
 }
 

@@ -98,7 +98,7 @@ static void print_command_help(const struct command *command)
 {
 	printf("Usage: kvm-invpolicy %s\n\n%s\n\n", synopsis(command), command->description);
 	if (command->takes & TAKES_PID)
-		puts("  PID               the process that runs the VMs (qemu, cloud-hypervisor, ...)");
+		puts("  PID               the process that runs the VMs, such as qemu");
 	if (command->takes & TAKES_SETTINGS)
 		print_settings_help();
 	if (command->takes & TAKES_SECONDS)
