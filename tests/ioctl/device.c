@@ -27,10 +27,15 @@ int device_call(int device, unsigned int cmd, void *arg)
 
 int vm_call(int device, unsigned int cmd, int vm_fd, __u32 numa)
 {
+	return vm_call_pace(device, cmd, vm_fd, numa, 0);
+}
+
+int vm_call_pace(int device, unsigned int cmd, int vm_fd, __u32 numa, __u32 mbps)
+{
 	struct kvm_invpolicy_vm arg = {
 		.size = sizeof(arg),
 		.vm_fd = vm_fd,
-		.settings.numa = numa,
+		.settings = { .numa = numa, .numa_pace_mbps = mbps },
 	};
 
 	return device_call(device, cmd, &arg);
@@ -69,6 +74,14 @@ __u32 vm_numa(int device, int vm_fd)
 
 	expect_errno(policy_stats(device, vm_fd, &stats), 0, "GET_STATS");
 	return stats.settings.numa;
+}
+
+__u32 vm_pace(int device, int vm_fd)
+{
+	struct kvm_invpolicy_stats stats;
+
+	expect_errno(policy_stats(device, vm_fd, &stats), 0, "GET_STATS");
+	return stats.settings.numa_pace_mbps;
 }
 
 struct kvm_invpolicy_info device_info(void)

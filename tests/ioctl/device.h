@@ -11,11 +11,13 @@ int device_open(void);
 /* All calls return 0 or a positive errno. */
 int device_call(int device, unsigned int cmd, void *arg);
 int vm_call(int device, unsigned int cmd, int vm_fd, __u32 numa);
+int vm_call_pace(int device, unsigned int cmd, int vm_fd, __u32 numa, __u32 mbps);
 int policy_stats(int device, int vm_fd, struct kvm_invpolicy_stats *stats);
 int observed_stats(int device, struct kvm_invpolicy_stats *stats);
 
 bool vm_ended(int device, int vm_fd);
 __u32 vm_numa(int device, int vm_fd);
+__u32 vm_pace(int device, int vm_fd);
 
 /* These open the device for themselves. */
 struct kvm_invpolicy_info device_info(void);

@@ -21,6 +21,7 @@
  * @name: after KVM_INVPOLICY_
  * @cmd: the ioctl's number
  * @size: of its structure
+ * @first_size: of its structure in the first version, which programs still use; zero: @size
  * @accepted: what the right argument gives
  * @known_flags: of all flags
  * @reserved: fields that must be zero
@@ -30,6 +31,7 @@ struct call {
 	const char *name;
 	unsigned int cmd;
 	__u32 size;
+	__u32 first_size;
 	int accepted;
 	__u32 known_flags;
 	struct {
@@ -42,7 +44,7 @@ struct call {
 #define VM_SETTINGS \
 	{ offsetof(struct kvm_invpolicy_vm, settings), 32 }
 #define VM_SETTINGS_RESERVED \
-	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 28 }
+	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 24 }
 #define VM_RESERVED { offsetof(struct kvm_invpolicy_vm, reserved), 4 }
 
 static struct call calls[] = {
@@ -57,6 +59,7 @@ static struct call calls[] = {
 	  .accepted = ENOENT,
 	  .reserved = { VM_RESERVED, VM_SETTINGS } },
 	{ "GET_STATS", KVM_INVPOLICY_GET_STATS, sizeof(struct kvm_invpolicy_stats),
+	  .first_size = offsetof(struct kvm_invpolicy_stats, numa_pages_protected),
 	  .known_flags = KVM_INVPOLICY_STATS_OBSERVED,
 	  .reserved = { { offsetof(struct kvm_invpolicy_stats, reserved), 4 },
 			{ offsetof(struct kvm_invpolicy_stats, reserved2), 4 } },
@@ -89,6 +92,15 @@ static void fill(const struct call *call, void *arg)
 		((struct kvm_invpolicy_vm *)arg)->vm_fd = attached_vm;
 }
 
+/* The first byte of @memory that is not @byte, or NULL. */
+static const char *memchr_not(const char *memory, char byte, size_t size)
+{
+	for (; size; memory++, size--)
+		if (*memory != byte)
+			return memory;
+	return NULL;
+}
+
 /* A right argument of @call at the beginning of zeroed memory. */
 static void *argument(const struct call *call)
 {
@@ -97,9 +109,15 @@ static void *argument(const struct call *call)
 	return pages;
 }
 
+static __u32 first_size(const struct call *call)
+{
+	return call->first_size ?: call->size;
+}
+
 static void sizes(const struct call *call)
 {
-	const __u32 small[] = { 0, 1, 4, 8, call->size - 8, call->size - 1 };
+	const __u32 first = first_size(call);
+	const __u32 small[] = { 0, 1, 4, 8, first - 8, first - 1 };
 	const __u32 larger[] = { call->size, call->size + 1, call->size + 8,
 				 call->size + 64, PAGE };
 	const __u32 huge[] = { PAGE + 1, 2 * PAGE, 1 << 20, 0xffffffff };
@@ -131,6 +149,34 @@ static void sizes(const struct call *call)
 		*(__u32 *)argument(call) = huge[i];
 		expect_errno(device_call(device, call->cmd, pages), E2BIG,
 			     "size %u", huge[i]);
+	}
+	test_end();
+}
+
+/* Structures of every version from the first to this one, with a hole behind them. */
+static void older_sizes(const struct call *call)
+{
+	__u32 size;
+	char *arg;
+
+	if (!call->first_size)
+		return;
+	test_begin("%s-older-size", call->name);
+	for (size = call->first_size; size < call->size; size += 4) {
+		argument(call);
+		arg = page_end(size);
+		memmove(arg, pages, size);
+		*(__u32 *)arg = size;
+		expect_errno(device_call(device, call->cmd, arg), call->accepted,
+			     "size %u", size);
+		expect_value(*(__u32 *)arg, size, "size afterwards");
+
+		*(__u32 *)argument(call) = size;
+		memset(pages + size, 0x5a, PAGE);
+		expect_errno(device_call(device, call->cmd, pages), call->accepted,
+			     "size %u, more behind it", size);
+		expect(!memchr_not(pages + size, 0x5a, PAGE),
+		       "size %u: written behind it", size);
 	}
 	test_end();
 }
@@ -174,6 +220,8 @@ static void settings(const struct call *call)
 {
 	const __u32 bad[] = { __KVM_INVPOLICY_NUMA_END, 0x100, 0x80000000,
 			      0xffffffff };
+	const __u32 bad_pace[] = { KVM_INVPOLICY_NUMA_PACE_MBPS_MAX + 1, 0x80000000,
+				   0xffffffff };
 	struct kvm_invpolicy_vm *arg;
 	size_t i;
 
@@ -185,6 +233,12 @@ static void settings(const struct call *call)
 		arg->settings.numa = bad[i];
 		expect_errno(device_call(device, call->cmd, arg), EINVAL,
 			     "numa %u", bad[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad_pace); i++) {
+		arg = argument(call);
+		arg->settings.numa_pace_mbps = bad_pace[i];
+		expect_errno(device_call(device, call->cmd, arg), EINVAL,
+			     "numa_pace_mbps %u", bad_pace[i]);
 	}
 	test_end();
 }
@@ -316,6 +370,7 @@ void errors_layout(bool hooks)
 	set_up(hooks);
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		sizes(&calls[i]);
+		older_sizes(&calls[i]);
 		flags(&calls[i]);
 		reserved(&calls[i]);
 		settings(&calls[i]);

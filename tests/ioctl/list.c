@@ -107,7 +107,7 @@ static void pointers(void)
 static void expect_order(const char *when, const __u32 numa[VMS])
 {
 	struct kvm_invpolicy_list_entry *entries = (void *)page;
-	struct kvm_invpolicy_settings settings = { 0 };
+	struct kvm_invpolicy_settings settings = device_info().defaults;
 	int i;
 
 	expect_listed(VMS, entries, VMS, when);

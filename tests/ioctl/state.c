@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -22,6 +24,11 @@
 
 #define MODULE_FOLDER	"/sys/module/kvm_invpolicy/"
 #define NUMA_PARAMETER	MODULE_FOLDER "parameters/numa"
+#define PACE_PARAMETER	MODULE_FOLDER "parameters/numa_pace_mbps"
+
+/* Bytes of what stats end in. */
+#define NUMA_COUNTERS	(sizeof(struct kvm_invpolicy_stats) - \
+			 offsetof(struct kvm_invpolicy_stats, numa_pages_protected))
 
 static void read_word(const char *path, char *word, size_t size)
 {
@@ -43,8 +50,18 @@ static void write_word(const char *path, const char *word)
 
 static __u32 numa_of_name(const char *name)
 {
-	return !strcmp(name, "skip") ? KVM_INVPOLICY_NUMA_SKIP :
-		KVM_INVPOLICY_NUMA_KVM;
+	static const char * const names[] = {
+		[KVM_INVPOLICY_NUMA_KVM] = "kvm",
+		[KVM_INVPOLICY_NUMA_SKIP] = "skip",
+		[KVM_INVPOLICY_NUMA_PRECISE] = "precise",
+		[KVM_INVPOLICY_NUMA_PACED] = "paced",
+	};
+	__u32 numa;
+
+	for (numa = KVM_INVPOLICY_NUMA_KVM; numa < ARRAY_SIZE(names); numa++)
+		if (!strcmp(name, names[numa]))
+			return numa;
+	die("numa=%s is not known here", name);
 }
 
 static bool is_zero(const void *memory, size_t size)
@@ -65,10 +82,15 @@ static void get_info(bool hooks)
 	expect_value(info.abi, KVM_INVPOLICY_ABI, "abi");
 	expect_value(!!info.hook_version, hooks, "hook_version is set");
 	expect_value(info.numa_modes, hooks ? 1 << KVM_INVPOLICY_NUMA_KVM |
-		     1 << KVM_INVPOLICY_NUMA_SKIP : 0, "numa_modes");
+		     1 << KVM_INVPOLICY_NUMA_SKIP |
+		     1 << KVM_INVPOLICY_NUMA_PRECISE |
+		     1 << KVM_INVPOLICY_NUMA_PACED : 0, "numa_modes");
 	expect_value(info.attached, attached_vms(), "attached");
 	read_word(NUMA_PARAMETER, word, sizeof(word));
 	expect_value(info.defaults.numa, numa_of_name(word), "defaults.numa");
+	read_word(PACE_PARAMETER, word, sizeof(word));
+	expect_value(info.defaults.numa_pace_mbps, atoi(word),
+		     "defaults.numa_pace_mbps");
 	expect(is_zero(info.defaults.reserved, sizeof(info.defaults.reserved)),
 	       "defaults.reserved is not zero");
 	read_word(MODULE_FOLDER "parameters/auto_attach", word, sizeof(word));
@@ -159,6 +181,10 @@ static void defaults(int device, int vm)
 
 	read_word(NUMA_PARAMETER, before, sizeof(before));
 	test_begin("ATTACH-takes-defaults");
+	attach_default(device, vm, "precise");
+	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
+	attach_default(device, vm, "paced");
+	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
 	attach_default(device, vm, "kvm");
 	attach_default(device, other, "skip");
 	expect_value(vm_numa(device, vm), KVM_INVPOLICY_NUMA_KVM,
@@ -174,10 +200,74 @@ static void defaults(int device, int vm)
 	close(other);
 }
 
+static void attach_pace(int device, int vm, __u32 mbps, __u32 wanted)
+{
+	expect_errno(vm_call_pace(device, KVM_INVPOLICY_ATTACH, vm,
+				  KVM_INVPOLICY_NUMA_PACED, mbps), 0,
+		     "ATTACH paced, %u", mbps);
+	expect_value(vm_numa(device, vm), KVM_INVPOLICY_NUMA_PACED, "numa");
+	expect_value(vm_pace(device, vm), wanted, "numa_pace_mbps");
+}
+
+static void default_pace(int device, int vm)
+{
+	char before[16];
+
+	read_word(PACE_PARAMETER, before, sizeof(before));
+	test_begin("ATTACH-takes-default-pace");
+	write_word(PACE_PARAMETER, "17");
+	attach_pace(device, vm, 0, 17);
+	write_word(PACE_PARAMETER, "18");
+	expect_value(vm_pace(device, vm), 17, "after the default changed");
+	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
+	attach_pace(device, vm, 19, 19);
+	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
+	test_end();
+	write_word(PACE_PARAMETER, before);
+}
+
+static void update_pace(int device, int vm)
+{
+	const __u32 pace[] = { 1, KVM_INVPOLICY_NUMA_PACE_MBPS_MAX, 32 };
+	size_t i;
+
+	test_begin("UPDATE-changes-pace");
+	attach_pace(device, vm, 7, 7);
+	for (i = 0; i < ARRAY_SIZE(pace); i++) {
+		expect_errno(vm_call_pace(device, KVM_INVPOLICY_UPDATE, vm, 0, pace[i]),
+			     0, "UPDATE 0, %u", pace[i]);
+		expect_value(vm_pace(device, vm), pace[i], "numa_pace_mbps");
+		expect_value(vm_numa(device, vm), KVM_INVPOLICY_NUMA_PACED, "numa");
+	}
+	expect_errno(vm_call_pace(device, KVM_INVPOLICY_UPDATE, vm,
+				  KVM_INVPOLICY_NUMA_KVM,
+				  KVM_INVPOLICY_NUMA_PACE_MBPS_MAX + 1), EINVAL,
+		     "UPDATE kvm, bad");
+	expect_value(vm_numa(device, vm), KVM_INVPOLICY_NUMA_PACED,
+		     "numa after a refused update");
+	expect_errno(vm_call(device, KVM_INVPOLICY_UPDATE, vm,
+			     KVM_INVPOLICY_NUMA_SKIP), 0, "UPDATE skip");
+	expect_value(vm_pace(device, vm), 32, "numa_pace_mbps in another mode");
+	expect_errno(vm_call_pace(device, KVM_INVPOLICY_DETACH, vm, 0, 32), EINVAL,
+		     "DETACH 0, 32");
+	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
+	test_end();
+}
+
+/* From every mode to every mode, itself included; the last is kvm. */
 static void update(int device, int vm)
 {
-	const __u32 numa[] = { KVM_INVPOLICY_NUMA_KVM, KVM_INVPOLICY_NUMA_SKIP,
-			       KVM_INVPOLICY_NUMA_SKIP, KVM_INVPOLICY_NUMA_KVM };
+	const __u32 numa[] = {
+		KVM_INVPOLICY_NUMA_KVM, KVM_INVPOLICY_NUMA_KVM,
+		KVM_INVPOLICY_NUMA_SKIP, KVM_INVPOLICY_NUMA_SKIP,
+		KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_NUMA_PRECISE,
+		KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_NUMA_PACED,
+		KVM_INVPOLICY_NUMA_PRECISE, KVM_INVPOLICY_NUMA_SKIP,
+		KVM_INVPOLICY_NUMA_PACED, KVM_INVPOLICY_NUMA_SKIP,
+		KVM_INVPOLICY_NUMA_KVM, KVM_INVPOLICY_NUMA_PRECISE,
+		KVM_INVPOLICY_NUMA_KVM, KVM_INVPOLICY_NUMA_PACED,
+		KVM_INVPOLICY_NUMA_KVM
+	};
 	size_t i;
 
 	test_begin("UPDATE-changes-settings");
@@ -233,7 +323,8 @@ static void stats_fields(int device, int vm)
 
 	unmap = &stats.reason[KVM_INVPOLICY_REASON_UNMAP];
 	test_begin("GET_STATS-fields");
-	expect_errno(vm_call(device, KVM_INVPOLICY_ATTACH, vm, 0), 0, "ATTACH");
+	expect_errno(vm_call(device, KVM_INVPOLICY_ATTACH, vm,
+			     KVM_INVPOLICY_NUMA_SKIP), 0, "ATTACH");
 	expect_errno(policy_stats(device, vm, &stats), 0, "GET_STATS");
 	expect_value(unmap->events, 0, "UNMAP events before any");
 	unmap_a_page();
@@ -250,6 +341,8 @@ static void stats_fields(int device, int vm)
 	expect(is_zero(stats.settings.reserved, sizeof(stats.settings.reserved)),
 	       "settings.reserved is not zero");
 	expect_value(stats.ended, 0, "ended");
+	expect(is_zero(&stats.numa_pages_protected, NUMA_COUNTERS),
+	       "counters of precise and paced are not zero with skip");
 	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
 	test_end();
 }
@@ -292,6 +385,8 @@ static void observe(int vm)
 	expect_value(stats.ended, 0, "ended");
 	expect(is_zero(&stats.settings, sizeof(stats.settings)),
 	       "settings are not zero");
+	expect(is_zero(&stats.numa_pages_protected, NUMA_COUNTERS),
+	       "counters of precise and paced are not zero");
 	expect_value(attached_vms_of(getpid()), 0, "listed");
 	test_end();
 	close(other);
@@ -362,6 +457,8 @@ void errors_state(bool hooks)
 	if (hooks) {
 		vm_type_refused(device);
 		defaults(device, vm);
+		default_pace(device, vm);
+		update_pace(device, vm);
 		update(device, vm);
 		attached(device, vm);
 		stats_fields(device, vm);
