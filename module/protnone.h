@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _INVP_PROTNONE_H
+#define _INVP_PROTNONE_H
+
+#include <linux/mm_types.h>
+
+#include "ranges.h"
+
+/**
+ * struct invp_protnone - a search for pages that the host has made PROT_NONE
+ * @mm: whose pages; in use on this CPU (current->mm, or kthread_use_mm())
+ * @home_node: node on which all vCPUs run: a page there cannot migrate and is spared.
+ *	NUMA_NO_NODE if they run on several
+ * @nr: number of runs found; the caller sets it to 0 to begin, and again when it has
+ *	made use of them
+ * @runs: the runs of pages that a hint may move, sorted and apart
+ * @capacity: number of entries of @runs, 1 at least
+ * @protected: pages (of PAGE_SIZE) that are PROT_NONE; adds up, as those below do
+ * @pinned: of these, spared as they may be pinned for DMA and then cannot migrate
+ * @placed: of these, spared as they are on @home_node
+ */
+struct invp_protnone {
+	struct mm_struct *mm;
+	int home_node;
+	unsigned int nr;
+	struct invp_range *runs;
+	unsigned int capacity;
+	u64 protected;
+	u64 pinned;
+	u64 placed;
+};
+
+unsigned long invp_protnone_walk(struct invp_protnone *walk,
+				 unsigned long start, unsigned long end);
+
+#endif
