@@ -238,6 +238,9 @@ static void update_pace(int device, int vm)
 			     0, "UPDATE 0, %u", pace[i]);
 		expect_value(vm_pace(device, vm), pace[i], "numa_pace_mbps");
 		expect_value(vm_numa(device, vm), KVM_INVPOLICY_NUMA_PACED, "numa");
+		expect_errno(vm_call(device, KVM_INVPOLICY_UPDATE, vm, 0), 0,
+			     "UPDATE 0, 0");
+		expect_value(vm_pace(device, vm), pace[i], "after UPDATE 0, 0");
 	}
 	expect_errno(vm_call_pace(device, KVM_INVPOLICY_UPDATE, vm,
 				  KVM_INVPOLICY_NUMA_KVM,
