@@ -8,10 +8,12 @@
 # shellcheck source-path=SCRIPTDIR source=../tests/scenarios/lib.sh
 . /lib/scenarios/lib.sh
 
-SWAPS=6
-ROUNDS=10
-EVENTS=4000
-SAMPLES=/run/samples.txt
+SWAPS=3
+ROUNDS=3
+WINDOWS=101
+# The CPU that device interrupts do not go to.
+CPU=1
+TURNS=/run/turns.txt
 
 # No VM may live while KVM is replaced, the guard neither.
 unload_kvm() {
@@ -20,17 +22,23 @@ unload_kvm() {
 	rmmod kvm
 }
 
+# On one CPU from the start: another that the process has once run on takes part in its TLB
+# flushes until that CPU happens to run something else.
+measure() {
+	taskset -c $CPU events $ROUNDS $WINDOWS "$@" >>$TURNS
+}
+
 measure_stock() {
 	insmod /lib/stock/kvm.ko
 	insmod /lib/stock/kvm-amd.ko
-	events $ROUNDS $EVENTS unattached | sed 's/^unattached/stock/'
+	measure stock
 	unload_kvm
 }
 
 measure_patched() {
 	modprobe kvm-amd
 	modprobe kvm_invpolicy
-	events $ROUNDS $EVENTS unattached kvm skip
+	measure unattached kvm skip
 	unload_kvm
 }
 
@@ -39,15 +47,16 @@ echo '!hist:keys=common_pid:size=16384' >$TRACING/events/kvm/kvm_unmap_hva_range
 kill "$(pidof vmm)"
 sleep 1
 unload_kvm
-: >$SAMPLES
+: >$TURNS
 swap=1
 while [ $swap -le $SWAPS ]; do
 	note "swap $swap of $SWAPS"
-	measure_stock | sed "s/^/$swap /" >>$SAMPLES
-	measure_patched | sed "s/^/$swap /" >>$SAMPLES
+	measure_stock
+	measure_patched
 	swap=$((swap + 1))
 done
 modprobe kvm-amd
 (setsid vmm guard >/dev/null 2>&1 3>&- 4>&- &)
-result $SAMPLES
-check measured [ "$(wc -l <$SAMPLES)" -eq $((SWAPS * ROUNDS * 4)) ]
+result $TURNS
+# Two events in each mode, and a loop for each start of the program.
+check measured [ "$(wc -l <$TURNS)" -eq $((SWAPS * (ROUNDS * 4 * 2 + 2))) ]

@@ -1,17 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs a benchmark of bench/ in the test machine and puts its rows into build/bench.json.
+# Runs a benchmark of bench/ in the test machine, counts the instructions it marks, and
+# puts its rows into build/bench.json.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 JSON=$BUILD/bench.json
+# Of mark_loop() in bench/tcg-count/mark.h.
+LOOP_INSTRUCTIONS=2001
 
 build_products() {
 	"$TOP/scripts/build-kvm.sh"
 	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
 	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
-	gcc -std=gnu11 -Wall -Wextra -O2 -static -I"$TOP/module/include/uapi" \
+	make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
+	gcc -std=gnu11 -Wall -Wextra -O2 -static \
+		-I"$TOP/module/include/uapi" -I"$TOP/bench/tcg-count" \
 		-o "$BUILD/events" "$TOP/bench/events.c"
 }
 
@@ -32,18 +37,52 @@ build_initramfs() {
 		--file "$TOP/bench/$NAME.sh:/lib/scenarios/$NAME.sh"
 }
 
-# A swap's ratio to the stock KVM of the same swap; lines are "SWAP MODE NANOSECONDS".
-rows_idle() {
-	jq -R -s --arg bench "$NAME" '
+# The plugin's lines of each turn follow one another in the order of the turns: prints
+# "TURN MODE EVENT INSTRUCTIONS" for each window.
+windows() {
+	awk '
+		function fail(why) {
+			print "bench.sh: error: " FILENAME ": " why >"/dev/stderr"
+			failed = 1
+			exit 1
+		}
+		NR == FNR { mode[NR] = $1; event[NR] = $2; id[NR] = $3; left[NR] = $4; turns = NR; next }
+		/^error/ { fail($0) }
+		$2 != "instructions" { next }
+		!left[turn] { turn++ }
+		$1 != id[turn] || $3 != 1 { fail("a count that is of no turn: " $0) }
+		{ print turn, mode[turn], event[turn], $4; left[turn]-- }
+		END { if (!failed && (turn != turns || left[turn])) fail("counts are missing") }
+	' "$RUN/files/turns.txt" "$RUN/counts.txt"
+}
+
+# A turn's figure is the median of its windows, for interrupts fall into some.
+turns_idle() {
+	windows | jq -R -n '
 		def median: sort | .[length / 2 | floor];
-		[split("\n")[] | select(. != "") | split(" ")
-			| { swap: .[0], mode: .[1], ns: (.[2] | tonumber) }] as $turns
-		| [$turns | group_by([.swap, .mode])[] | { swap: .[0].swap, mode: .[0].mode, ns: (map(.ns) | median) }] as $medians
-		| ($medians | map(select(.mode == "stock") | { (.swap): .ns }) | add) as $stock
-		| [$medians | group_by(.mode)[] | .[0].mode as $mode | map(.ns / $stock[.swap]) as $ratios
-			| { bench: $bench, policy: $mode, metric: "event_cost_to_stock",
-			    value: ($ratios | median), spread: [($ratios | min), ($ratios | max)] }]
-	' "$RUN/files/samples.txt"
+		[inputs / " " | { turn: .[0], policy: .[1], event: .[2], count: (.[3] | tonumber) }]
+		| [group_by(.turn)[] | (map(.count) | median) as $count | .[0] | .count = $count]'
+}
+
+rows_idle() {
+	local turns
+
+	turns=$(turns_idle)
+	jq -e --argjson expected "$LOOP_INSTRUCTIONS" \
+		'map(select(.event == "loop")) | length > 0 and all(.count == $expected)' \
+		<<<"$turns" >/dev/null ||
+		die "a loop of $LOOP_INSTRUCTIONS instructions was not counted so: see $RUN/counts.txt"
+	jq --arg bench "$NAME" '
+		def median: sort | .[length / 2 | floor];
+		map(select(.event != "loop"))
+		| group_by(.event)[]
+		| (map(select(.policy == "stock").count) | median) as $stock
+		| group_by(.policy)[]
+		| { bench: $bench, event: .[0].event, policy: .[0].policy } as $row
+		| map(.count) | { value: median, spread: [min, max] }
+		| $row + { metric: "instructions_per_event" } + .,
+		  $row + { metric: "ratio_to_stock", value: (.value / $stock), spread: (.spread | map(. / $stock)) }
+	' <<<"$turns" | jq -s .
 }
 
 merge_rows() {
@@ -55,18 +94,37 @@ merge_rows() {
 	mv "$JSON.new" "$JSON"
 }
 
+table_idle() {
+	jq -r --arg bench "$NAME" '
+		["stock", "unattached", "kvm", "skip"] as $order
+		| map(select(.bench == $bench))
+		| group_by(.event)[]
+		| (map(select(.metric == "instructions_per_event"))
+			| sort_by(.policy as $policy | $order | index($policy))) as $counts
+		| map(select(.metric == "ratio_to_stock")) as $ratios
+		| $counts[]
+		| .policy as $policy
+		| [.event, .policy, .value, .spread[0], .spread[1], .value - $counts[0].value,
+		   ($ratios[] | select(.policy == $policy).value * 10000 | round / 10000)]
+		| @tsv' "$JSON" |
+		awk -F '\t' '
+			BEGIN { printf "  %-6s %-11s %12s  %-18s %9s %9s\n", "event", "policy",
+				"instructions", "(turns)", "to stock", "ratio" }
+			{ printf "  %-6s %-11s %12d  %-18s %+9d %9.4f\n", $1, $2, $3,
+				"(" $4 " to " $5 ")", $6, $7 }'
+}
+
 NAME=${1:-}
 RUN=$BUILD/bench-$NAME
 [[ $# == 1 && -e $TOP/bench/$NAME.sh && $(type -t "rows_$NAME") == function ]] ||
 	die "no benchmark '$NAME': choose idle"
 build_products
 build_initramfs
-step "booting the distribution's kernel in QEMU: about 5 minutes of measurements"
+step "booting the distribution's kernel in QEMU, which counts instructions"
 "$TOP/scripts/boot.sh" --initrd "$RUN/initramfs.cpio.gz" --timeout 1200 --results "$RUN" \
-	--append invp.kvm=patched ||
+	--append invp.kvm=patched --plugin "$BUILD/tcg-count.so,out=$RUN/counts.txt" ||
 	die "the benchmark did not come to its end: see $RUN/console.log"
-"rows_$NAME" | merge_rows
-jq -r --arg bench "$NAME" '.[] | select(.bench == $bench)
-	| [.policy, .metric, (.value, .spread[0], .spread[1] | . * 1000 | round / 1000)] | @tsv' \
-	"$JSON" | awk -F '\t' '{ printf "  %-12s %-22s %7s  (%s to %s)\n", $1, $2, $3, $4, $5 }'
-echo "medians and spread, emulated; rows in ${JSON#"$TOP"/}"
+"rows_$NAME" >"$RUN/rows.json"
+merge_rows <"$RUN/rows.json"
+"table_$NAME"
+echo "median instructions of the CPU that sends the event, emulated; rows in ${JSON#"$TOP"/}"

@@ -8,8 +8,10 @@ set -euo pipefail
 usage() {
 	cat <<-'END'
 	usage: boot.sh --initrd FILE [--timeout SECONDS] [--memory MIB] [--results DIR] [--append WORDS]
+	               [--plugin FILE,ARGUMENT…]
 	  Verdicts go to stdout as they come. DIR (default build/run) receives
 	  console.log, verdict.tap, qemu.log and files/, what the scenarios sent.
+	  A plugin is loaded into QEMU, as its option -plugin says.
 	  Exit status: 0 all passed; 1 a test failed; 3 the run itself failed.
 	END
 }
@@ -19,6 +21,7 @@ TIMEOUT=600
 MEMORY=3072
 RESULTS=$BUILD/run
 APPEND=
+PLUGIN=()
 
 parse_arguments() {
 	while (($#)); do
@@ -28,6 +31,7 @@ parse_arguments() {
 		--memory) MEMORY=${2:?--memory needs MiB}; shift 2 ;;
 		--results) RESULTS=${2:?--results needs a folder}; shift 2 ;;
 		--append) APPEND=${2:?--append needs words}; shift 2 ;;
+		--plugin) PLUGIN=(-plugin "${2:?--plugin needs a file}"); shift 2 ;;
 		-h | --help) usage; exit 0 ;;
 		*) usage >&2; exit 2 ;;
 		esac
@@ -54,7 +58,7 @@ start_qemu() {
 		-object "memory-backend-ram,size=${node_size}M,id=m1" \
 		-numa node,nodeid=0,cpus=0-1,memdev=m0 \
 		-numa node,nodeid=1,cpus=2-3,memdev=m1 \
-		-nodefaults -no-user-config -display none -no-reboot \
+		-nodefaults -no-user-config -display none -no-reboot "${PLUGIN[@]}" \
 		-serial "file:$RESULTS/console.log" \
 		-device virtio-serial-pci \
 		-chardev "file,id=verdict,path=$RESULTS/verdict.tap" \
