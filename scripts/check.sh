@@ -144,6 +144,7 @@ git_apply() {
 
 patches_apply() {
 	patches_of series series.out-of-tree | git_apply --check --whitespace=error-all
+	patches_of series series.debug | git_apply --check --whitespace=error-all
 }
 
 # Lines that the series adds, by the budget that they count against.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the debug kernel, with the companion patch in it, and the policy module for it.
+# Builds the debug kernel, with the companion patch and the contract checker in it, and
+# the policy module for it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -28,12 +29,13 @@ lock_work_folder() {
 }
 
 find_patches() {
-	local version line
+	local version line folder
 
 	version=$(make -s --no-print-directory -C "$SOURCE" kernelversion)
 	line=$(cut -d. -f1,2 <<<"$version")
-	need_file "$TOP/patches/linux-$line/series" "$SOURCE is of a line without a patch: set KERNEL_SOURCE"
-	sed "s|^|$TOP/patches/linux-$line/|" "$TOP/patches/linux-$line/series"
+	folder=$TOP/patches/linux-$line
+	need_file "$folder/series" "$SOURCE is of a line without a patch: set KERNEL_SOURCE"
+	cat "$folder/series" "$folder/series.debug" | sed "s|^|$folder/|"
 }
 
 # The files that a patch changes, now or in an earlier run, are copies in the tree:
