@@ -12,7 +12,11 @@ source=$("$TOP/scripts/kernel.sh" source)
 "$TOP/scripts/kernel.sh" check-match "$source" "$headers"
 
 # KVM itself changes with the kernel and the patch only; the module is built each time.
-key=$({ echo "$release $source"; cat "$TOP/patches"/*/* "$TOP/scripts/kvm-tree.sh"; } | sha256sum | cut -c1-16)
+key=$({
+	echo "$release $source"
+	cat "$TOP/patches"/*/{[0-9]*,out-of-tree-*}.patch "$TOP/patches"/*/series{,.out-of-tree} \
+		"$TOP/scripts/kvm-tree.sh"
+} | sha256sum | cut -c1-16)
 tree=$CACHE/kvm-$release-$key
 if [[ -e $tree/laid-out ]]; then
 	rsync -rcp --delete --exclude='*.o' --exclude='.*' --exclude='*.ko' --exclude='*.mod*' \
