@@ -14,8 +14,8 @@
 #define BEGIN		(5 * SEC)
 #define CEILING		(64 * MIB)
 #define GUEST		(256 * MIB)
-/* At the ceiling: a fifth of it. */
-#define BURST		(CEILING / 5)
+/* At the ceiling: half of it. */
+#define BURST		(CEILING / 2)
 
 /* A pace and the time. */
 struct paced {
@@ -169,7 +169,7 @@ static void clock_that_does_not_advance(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tokens(paced), MIB);
 	paced->now = BEGIN - SEC;
 	KUNIT_EXPECT_EQ(test, tokens(paced), MIB);
-	KUNIT_EXPECT_EQ(test, invp_pace_delay(&paced->pace, paced->now), SEC / 64 + 1);
+	KUNIT_EXPECT_EQ(test, invp_pace_delay(&paced->pace, paced->now), 31 * SEC / 64 + 1);
 	window(paced, GUEST, 0);
 	KUNIT_EXPECT_EQ(test, paced->pace.fruitless, 0);
 	paced->now = BEGIN + 3 * SEC / 64;
@@ -180,18 +180,19 @@ static void delay_is_just_enough(struct kunit *test)
 {
 	static const u64 ceilings[] = { 3 * MIB, 7 * MIB, 100 * MIB, 1023 * MIB, 64 * GIB };
 	struct paced *paced = test->priv;
-	u64 delay;
+	u64 delay, full;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(ceilings); i++) {
+		full = max(ceilings[i] / 2, INVP_PACE_MIN_BURST);
 		begin(paced, ceilings[i], GUEST);
 		unmap(paced, tokens(paced));
 		delay = invp_pace_delay(&paced->pace, paced->now);
 		KUNIT_EXPECT_GT(test, delay, 1);
 		paced->now += delay - 2;
-		KUNIT_EXPECT_LT(test, tokens(paced), INVP_PACE_MIN_BURST);
+		KUNIT_EXPECT_LT(test, tokens(paced), full);
 		paced->now += 2;
-		KUNIT_EXPECT_GE(test, tokens(paced), INVP_PACE_MIN_BURST);
+		KUNIT_EXPECT_EQ(test, tokens(paced), full);
 		KUNIT_EXPECT_EQ(test, invp_pace_delay(&paced->pace, paced->now), 0);
 	}
 }
@@ -212,10 +213,10 @@ static void ceiling_changes(struct kunit *test)
 
 	invp_pace_configure(pace, 16 * MIB, GUEST);
 	KUNIT_EXPECT_EQ(test, pace->rate, 16 * MIB);
-	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 5);
+	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 2);
 	invp_pace_configure(pace, 128 * MIB, GUEST);
 	KUNIT_EXPECT_EQ(test, pace->rate, 128 * MIB);
-	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 5);
+	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 2);
 }
 
 static void backed_off_rate_is_clamped(struct kunit *test)
@@ -442,12 +443,12 @@ static void sinks_to_its_floor(struct kunit *test)
 	int i;
 
 	begin(paced, param->ceiling, param->guest_bytes);
-	KUNIT_EXPECT_EQ(test, tokens(paced), max(param->ceiling / 5, INVP_PACE_MIN_BURST));
+	KUNIT_EXPECT_EQ(test, tokens(paced), max(param->ceiling / 2, INVP_PACE_MIN_BURST));
 	for (i = 0; i < 16; i++)
 		window(paced, 64 * TIB, 0);
 	KUNIT_EXPECT_EQ(test, paced->pace.rate, param->floor);
 
-	burst = max(param->floor / 5, INVP_PACE_MIN_BURST);
+	burst = max(param->floor / 2, INVP_PACE_MIN_BURST);
 	unmap(paced, 64 * TIB);
 	KUNIT_EXPECT_LE(test, invp_pace_delay(&paced->pace, paced->now), INVP_PACE_MAX_DELAY);
 	paced->now += 1000 * SEC;

@@ -11,6 +11,7 @@
 
 #include "compat/kvm.h"
 #include "hooks.h"
+#include "ranges.h"
 
 static struct {
 	const unsigned int *version;
@@ -18,6 +19,7 @@ static struct {
 	typeof(kvm_invalidate_policy_set_listener) *set_listener;
 	typeof(kvm_invalidate_policy_attach) *attach;
 	typeof(kvm_invalidate_policy_detach) *detach;
+	typeof(kvm_invalidate_unmap) *unmap;
 } hooks;
 
 /**
@@ -44,7 +46,9 @@ int invp_hooks_get(void)
 	hooks.set_listener = symbol_get(kvm_invalidate_policy_set_listener);
 	hooks.attach = symbol_get(kvm_invalidate_policy_attach);
 	hooks.detach = symbol_get(kvm_invalidate_policy_detach);
-	if (!hooks.from_file || !hooks.set_listener || !hooks.attach || !hooks.detach) {
+	hooks.unmap = symbol_get(kvm_invalidate_unmap);
+	if (!hooks.from_file || !hooks.set_listener || !hooks.attach || !hooks.detach ||
+	    !hooks.unmap) {
 		pr_err("kvm has hook version %u but not all of its hooks\n", *hooks.version);
 		invp_hooks_put();
 		return -EPROTO;
@@ -59,6 +63,8 @@ int invp_hooks_get(void)
  */
 void invp_hooks_put(void)
 {
+	if (hooks.unmap)
+		symbol_put(kvm_invalidate_unmap);
 	if (hooks.detach)
 		symbol_put(kvm_invalidate_policy_detach);
 	if (hooks.attach)
@@ -126,11 +132,31 @@ int invp_hooks_attach(struct kvm *kvm, struct kvm_invalidate_policy *policy)
  * @kvm: the VM, referenced by the caller
  * @policy: what is attached
  *
- * Context: sleeps for an RCU grace period; not from an MMU notifier callback.
+ * Context: sleeps until MMU notifiers have finished; not from one of their callbacks.
  */
 void invp_hooks_detach(struct kvm *kvm, struct kvm_invalidate_policy *policy)
 {
 	WARN_ON_ONCE(hooks.detach(kvm, policy));
+}
+
+/* Parts that know nothing of KVM have a type of their own. */
+static_assert(sizeof(struct invp_range) == sizeof(struct kvm_hva_range));
+static_assert(offsetof(struct invp_range, start) == offsetof(struct kvm_hva_range, start));
+static_assert(offsetof(struct invp_range, end) == offsetof(struct kvm_hva_range, end));
+
+/**
+ * invp_hooks_unmap() - unmap parts of a VM's memory whose pfns and contents stay
+ * @kvm: the VM, which has had a policy
+ * @ranges: sorted, apart from each other
+ * @nr: number of @ranges
+ * @unmapped: raised by what was done
+ *
+ * Context: may sleep.
+ */
+void invp_hooks_unmap(struct kvm *kvm, const struct invp_range *ranges, unsigned int nr,
+		      struct kvm_invalidate_unmapped *unmapped)
+{
+	hooks.unmap(kvm, (const struct kvm_hva_range *)ranges, nr, unmapped);
 }
 
 /**

@@ -7,6 +7,7 @@
 
 #include "hooks.h"
 #include "main.h"
+#include "numa.h"
 #include "policy.h"
 #include "vm.h"
 
@@ -150,10 +151,14 @@ static int __init invp_init(void)
 	if (err && err != -ENOENT)
 		return err;
 
+	err = invp_numa_module_init();
+	if (err)
+		goto out_hooks;
+
 	err = invp_hooks_listen(vm_created);
 	if (err) {
 		pr_err("another module has taken KVM's hooks (error %d)\n", err);
-		goto out_hooks;
+		goto out_numa;
 	}
 
 	err = invp_device_register();
@@ -165,6 +170,8 @@ static int __init invp_init(void)
 
 out_listen:
 	invp_hooks_unlisten(vm_created);
+out_numa:
+	invp_numa_module_exit();
 out_hooks:
 	invp_hooks_put();
 	return err;
@@ -175,6 +182,7 @@ static void __exit invp_exit(void)
 {
 	invp_device_unregister();
 	invp_hooks_unlisten(vm_created);
+	invp_numa_module_exit();
 	invp_hooks_put();
 }
 

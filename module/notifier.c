@@ -8,24 +8,6 @@
 #include "trace.h"
 
 /**
- * invp_notifier_event() - find out why an event is sent, and count it
- * @notifier: on the mm of the event
- * @range: as passed to range_start
- *
- * Context: as invp_reason().
- * Return: the reason.
- */
-enum kvm_invpolicy_reason invp_notifier_event(struct invp_notifier *notifier,
-					      const struct mmu_notifier_range *range)
-{
-	enum kvm_invpolicy_reason reason = invp_reason(range);
-
-	invp_stats_event(&notifier->stats, reason, range->end - range->start);
-	trace_invp_event(range, reason);
-	return reason;
-}
-
-/**
  * invp_notifier_release() - the release callback of every kind: the mm is torn down
  * @mn: in a struct invp_notifier
  * @mm: of the VM
@@ -36,13 +18,13 @@ void invp_notifier_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct invp_notifier *notifier = container_of(mn, struct invp_notifier, mn);
 
-	invp_stats_event(&notifier->stats, KVM_INVPOLICY_REASON_EXIT, 0);
+	invp_stats_event(notifier->stats, KVM_INVPOLICY_REASON_EXIT, 0);
 	WRITE_ONCE(notifier->ended, true);
 }
 
 /**
  * invp_notifier_register() - hear of the events of an mm
- * @notifier: zeroed
+ * @notifier: zeroed, but for @stats
  * @mm: of the VM; no reference is kept that would hold its memory
  * @ops: callbacks; release is invp_notifier_release()
  *
@@ -54,23 +36,11 @@ int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm,
 {
 	int err;
 
-	err = invp_stats_init(&notifier->stats);
-	if (err)
-		return err;
-
-	err = -ESRCH;
 	if (!mmget_not_zero(mm))
-		goto out_stats;
-
+		return -ESRCH;
 	notifier->mn.ops = ops;
 	err = mmu_notifier_register(&notifier->mn, mm);
 	mmput(mm);
-	if (err)
-		goto out_stats;
-	return 0;
-
-out_stats:
-	invp_stats_destroy(&notifier->stats);
 	return err;
 }
 
@@ -83,5 +53,4 @@ out_stats:
 void invp_notifier_unregister(struct invp_notifier *notifier)
 {
 	mmu_notifier_unregister(&notifier->mn, notifier->mn.mm);
-	invp_stats_destroy(&notifier->stats);
 }

@@ -5,24 +5,41 @@
 #include <linux/mmu_notifier.h>
 
 #include "stats.h"
+#include "trace.h"
 
 /**
  * struct invp_notifier - the extra MMU notifier on the mm of a VM
  * @mn: registered after KVM's, so its callbacks run before KVM's
- * @stats: what happened since it was registered
+ * @stats: where its events are counted; outlives it
  * @ended: the mm was torn down
  */
 struct invp_notifier {
 	struct mmu_notifier mn;
-	struct invp_stats stats;
+	struct invp_stats *stats;
 	bool ended;
 };
 
-enum kvm_invpolicy_reason invp_notifier_event(struct invp_notifier *notifier,
-					      const struct mmu_notifier_range *range);
 void invp_notifier_release(struct mmu_notifier *mn, struct mm_struct *mm);
 int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm,
 			   const struct mmu_notifier_ops *ops);
 void invp_notifier_unregister(struct invp_notifier *notifier);
+
+/**
+ * invp_notifier_event() - find out why an event is sent, and count it
+ * @notifier: on the mm of the event
+ * @range: as passed to range_start
+ *
+ * Context: as invp_reason().
+ * Return: the reason.
+ */
+static inline enum kvm_invpolicy_reason
+invp_notifier_event(struct invp_notifier *notifier, const struct mmu_notifier_range *range)
+{
+	enum kvm_invpolicy_reason reason = invp_reason(range);
+
+	invp_stats_event(notifier->stats, reason, range->end - range->start);
+	trace_invp_event(range, reason);
+	return reason;
+}
 
 #endif

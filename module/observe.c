@@ -10,11 +10,13 @@
 /**
  * struct invp_observer - an observed VM
  * @notifier: on the mm of the VM
+ * @stats: what happened since the observation began
  * @guest: guest memory, to tell it from the rest of the process
  * @kvm: the VM, only to be compared: it may be gone
  */
 struct invp_observer {
 	struct invp_notifier notifier;
+	struct invp_stats stats;
 	struct invp_ranges __rcu *guest;
 	const struct kvm *kvm;
 };
@@ -26,7 +28,7 @@ static void count_guest_pages(struct invp_observer *observer,
 
 	guard(rcu)();
 	bytes = invp_ranges_overlap(rcu_dereference(observer->guest), range->start, range->end);
-	this_cpu_add(observer->notifier.stats.percpu->numa_guest_pages, bytes >> PAGE_SHIFT);
+	this_cpu_add(observer->stats.percpu->numa_guest_pages, bytes >> PAGE_SHIFT);
 }
 
 static int observer_range_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
@@ -96,6 +98,7 @@ static int observer_refresh(struct invp_observer *observer, struct kvm *kvm)
 static void observer_free(struct invp_observer *observer)
 {
 	kvfree(rcu_access_pointer(observer->guest));
+	invp_stats_destroy(&observer->stats);
 	kfree(observer);
 }
 
@@ -108,7 +111,10 @@ static struct invp_observer *observer_create(struct kvm *kvm)
 		return ERR_PTR(-ENOMEM);
 
 	observer->kvm = kvm;
-	err = observer_refresh(observer, kvm);
+	observer->notifier.stats = &observer->stats;
+	err = invp_stats_init(&observer->stats);
+	if (!err)
+		err = observer_refresh(observer, kvm);
 	if (!err)
 		err = invp_notifier_register(&observer->notifier, kvm->mm, &observer_ops);
 	if (err) {
@@ -163,7 +169,7 @@ int invp_observe_stats(struct invp_observation *observation, struct kvm_invpolic
 	guard(mutex)(&observation->lock);
 	if (!observation->observer)
 		return -ENOENT;
-	invp_stats_sum(&observation->observer->notifier.stats, stats);
+	invp_stats_sum(&observation->observer->stats, stats);
 	stats->ended = READ_ONCE(observation->observer->notifier.ended);
 	return 0;
 }

@@ -9,8 +9,8 @@
 
 #include "pace.h"
 
-/* A full bucket: what the rate gives in 200 ms. */
-#define BURSTS_PER_SEC	5
+/* A full bucket: what the rate gives in half a second. Each has a flush of its own. */
+#define BURSTS_PER_SEC	2
 
 /* Long enough to fill any bucket at any rate, short enough for the arithmetic. */
 #define MAX_IDLE	(1000 * NSEC_PER_SEC)
@@ -98,7 +98,7 @@ void invp_pace_configure(struct invp_pace *pace, u64 ceiling, u64 guest_bytes)
  * @pace: the pace
  * @now: ns
  *
- * Return: bytes, what the rate gives in 200 ms or INVP_PACE_MIN_BURST at most.
+ * Return: bytes, what the rate gives in half a second or INVP_PACE_MIN_BURST at most.
  */
 u64 invp_pace_tokens(struct invp_pace *pace, u64 now)
 {
@@ -107,18 +107,18 @@ u64 invp_pace_tokens(struct invp_pace *pace, u64 now)
 }
 
 /**
- * invp_pace_delay() - how long until INVP_PACE_MIN_BURST may be unmapped
+ * invp_pace_delay() - how long until the bucket is full
  * @pace: the pace
  * @now: ns
  *
- * Return: ns, INVP_PACE_MAX_DELAY at most; 0 if it may be now.
+ * Return: ns, INVP_PACE_MAX_DELAY at most; 0 if it is full.
  */
 u64 invp_pace_delay(struct invp_pace *pace, u64 now)
 {
 	s64 missing;
 
 	refill(pace, now);
-	missing = INVP_PACE_MIN_BURST - pace->tokens;
+	missing = burst_of(pace) - pace->tokens;
 	if (missing <= 0)
 		return 0;
 	return min(ns_for(pace, missing) + 1, INVP_PACE_MAX_DELAY);

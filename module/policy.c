@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From a reason and a VM's settings to an action. */
-#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
@@ -16,30 +15,6 @@ static const char *const numa_names[] = {
 	[KVM_INVPOLICY_NUMA_PRECISE - FIRST_NUMA_NAME] = "precise",
 	[KVM_INVPOLICY_NUMA_PACED - FIRST_NUMA_NAME] = "paced",
 };
-
-/**
- * invp_action() - what to do with an event
- * @settings: of the VM; may change meanwhile, each field is read once
- * @reason: of the event
- *
- * Context: any.
- * Return: the action.
- */
-enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
-			     enum kvm_invpolicy_reason reason)
-{
-	if (reason != KVM_INVPOLICY_REASON_NUMA)
-		return INVP_ACTION_DEFAULT;
-
-	switch (READ_ONCE(settings->numa)) {
-	case KVM_INVPOLICY_NUMA_SKIP:
-	case KVM_INVPOLICY_NUMA_PRECISE:
-	case KVM_INVPOLICY_NUMA_PACED:
-		return INVP_ACTION_ELIDE;
-	default:
-		return INVP_ACTION_DEFAULT;
-	}
-}
 
 /**
  * invp_settings_valid() - whether settings from user space can be used

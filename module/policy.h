@@ -2,6 +2,7 @@
 #ifndef _INVP_POLICY_H
 #define _INVP_POLICY_H
 
+#include <linux/compiler.h>
 #include <linux/stringify.h>
 #include <linux/types.h>
 #include <uapi/linux/kvm_invpolicy.h>
@@ -22,8 +23,30 @@ enum invp_action {
 
 #define INVP_NUMA_PACE_CHOICES "1 to " __stringify(KVM_INVPOLICY_NUMA_PACE_MBPS_MAX)
 
-enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
-			     enum kvm_invpolicy_reason reason);
+/**
+ * invp_action() - what to do with an event
+ * @settings: of the VM; may change meanwhile, each field is read once
+ * @reason: of the event
+ *
+ * Context: any.
+ * Return: the action.
+ */
+static inline enum invp_action invp_action(const struct kvm_invpolicy_settings *settings,
+					   enum kvm_invpolicy_reason reason)
+{
+	if (reason != KVM_INVPOLICY_REASON_NUMA)
+		return INVP_ACTION_DEFAULT;
+
+	switch (READ_ONCE(settings->numa)) {
+	case KVM_INVPOLICY_NUMA_SKIP:
+	case KVM_INVPOLICY_NUMA_PRECISE:
+	case KVM_INVPOLICY_NUMA_PACED:
+		return INVP_ACTION_ELIDE;
+	default:
+		return INVP_ACTION_DEFAULT;
+	}
+}
+
 bool invp_settings_valid(const struct kvm_invpolicy_settings *settings);
 void invp_settings_update(struct kvm_invpolicy_settings *settings,
 			  const struct kvm_invpolicy_settings *change);

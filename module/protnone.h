@@ -9,8 +9,8 @@
 /**
  * struct invp_protnone - a search for pages that the host has made PROT_NONE
  * @mm: whose pages; in use on this CPU (current->mm, or kthread_use_mm())
- * @home_node: node on which all vCPUs run: a page there cannot migrate and is spared.
- *	NUMA_NO_NODE if they run on several
+ * @home_node: the only node on which the vCPUs may run: a page there cannot migrate and is
+ *	spared. NUMA_NO_NODE if there is no such node
  * @nr: number of runs found; the caller sets it to 0 to begin, and again when it has
  *	made use of them
  * @runs: the runs of pages that a hint may move, sorted and apart

@@ -46,5 +46,13 @@ void invp_stats_sum(const struct invp_stats *stats, struct kvm_invpolicy_stats *
 		}
 		sum->numa_elided += READ_ONCE(counters->numa_elided);
 		sum->numa_guest_pages += READ_ONCE(counters->numa_guest_pages);
+		sum->numa_pages_protected += READ_ONCE(counters->numa_pages_protected);
+		sum->numa_pages_pinned += READ_ONCE(counters->numa_pages_pinned);
+		sum->numa_pages_placed += READ_ONCE(counters->numa_pages_placed);
+		sum->numa_pages_unmapped += READ_ONCE(counters->numa_pages_unmapped);
+		sum->numa_pages_migrated += READ_ONCE(counters->numa_pages_migrated);
+		sum->numa_runs += READ_ONCE(counters->numa_runs);
+		sum->numa_flushes += READ_ONCE(counters->numa_flushes);
+		sum->numa_rounds += READ_ONCE(counters->numa_rounds);
 	}
 }

@@ -11,11 +11,27 @@
  * @reason: events and their bytes
  * @numa_elided: NUMA events elided, those included that KVM could not track
  * @numa_guest_pages: pages of guest memory in NUMA events
+ * @numa_pages_protected: pages found to be PROT_NONE
+ * @numa_pages_pinned: of these, spared as they may be pinned
+ * @numa_pages_placed: of these, spared as they are where the vCPUs run
+ * @numa_pages_unmapped: pages unmapped from the guest
+ * @numa_pages_migrated: pages cleared soon after they were unmapped
+ * @numa_runs: runs of pages to be unmapped
+ * @numa_flushes: remote TLB flushes for them
+ * @numa_rounds: rounds of the worker
  */
 struct invp_counters {
 	struct kvm_invpolicy_counter reason[INVP_NR_REASONS];
 	u64 numa_elided;
 	u64 numa_guest_pages;
+	u64 numa_pages_protected;
+	u64 numa_pages_pinned;
+	u64 numa_pages_placed;
+	u64 numa_pages_unmapped;
+	u64 numa_pages_migrated;
+	u64 numa_runs;
+	u64 numa_flushes;
+	u64 numa_rounds;
 };
 
 /**

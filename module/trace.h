@@ -9,6 +9,8 @@
 #include <linux/tracepoint.h>
 #include <uapi/linux/kvm_invpolicy.h>
 
+#include "ranges.h"
+
 /* User space knows the values only. */
 TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_NUMA);
 TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_UNMAP);
@@ -39,6 +41,28 @@ TRACE_EVENT(invp_event,
 				   { KVM_INVPOLICY_REASON_EXIT, "exit" },
 				   { KVM_INVPOLICY_REASON_OTHER, "other" }),
 		  __entry->notifier_event, __entry->blockable ? "" : " nonblock")
+);
+
+TRACE_EVENT(invp_unmap,
+	TP_PROTO(const struct invp_range *runs, unsigned int nr, unsigned long pages,
+		 unsigned long flushes),
+	TP_ARGS(runs, nr, pages, flushes),
+	TP_STRUCT__entry(
+		__field(unsigned long, start)
+		__field(unsigned long, end)
+		__field(unsigned int, nr)
+		__field(unsigned long, pages)
+		__field(unsigned long, flushes)
+	),
+	TP_fast_assign(
+		__entry->start = runs[0].start;
+		__entry->end = runs[nr - 1].end;
+		__entry->nr = nr;
+		__entry->pages = pages;
+		__entry->flushes = flushes;
+	),
+	TP_printk("hva=%lx-%lx runs=%u pages=%lu flushes=%lu", __entry->start, __entry->end,
+		  __entry->nr, __entry->pages, __entry->flushes)
 );
 
 #endif

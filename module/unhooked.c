@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In place of hooks.c and vm.c in a module that was built without the hooks' header: VMs
- * can be observed and nothing else. What each function promises is said there.
+ * In place of hooks.c, vm.c and numa.c in a module that was built without the hooks'
+ * header: VMs can be observed and nothing else. What each function promises is said there.
  */
 #include <linux/errno.h>
 
 #include "compat/kvm.h"
 #include "hooks.h"
+#include "numa.h"
 #include "vm.h"
 
 int invp_hooks_get(void)
@@ -34,6 +35,15 @@ int invp_hooks_listen(int (*vm_created)(struct kvm *kvm))
 }
 
 void invp_hooks_unlisten(int (*vm_created)(struct kvm *kvm))
+{
+}
+
+int __init invp_numa_module_init(void)
+{
+	return 0;
+}
+
+void invp_numa_module_exit(void)
 {
 }
 

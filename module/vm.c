@@ -7,6 +7,7 @@
 #include "compat/kvm.h"
 #include "hooks.h"
 #include "notifier.h"
+#include "numa.h"
 #include "policy.h"
 #include "vm.h"
 
@@ -14,6 +15,8 @@
  * struct invp_vm - a VM with a policy
  * @policy: what KVM asks
  * @notifier: on the mm of the VM
+ * @stats: what happened since attach
+ * @numa: what elided NUMA events leave to be done
  * @settings: written under @vms_mutex, read by events at any time
  * @kvm: no reference is held; whoever finds the VM by its file holds one, and the VM
  *	leaves @vms before it is freed
@@ -24,6 +27,8 @@
 struct invp_vm {
 	struct kvm_invalidate_policy policy;
 	struct invp_notifier notifier;
+	struct invp_stats stats;
+	struct invp_numa numa;
 	struct kvm_invpolicy_settings settings;
 	struct kvm *kvm;
 	pid_t pid;
@@ -44,11 +49,14 @@ static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_poli
 {
 	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
 
-	if (invp_action(&vm->settings, invp_notifier_event(&vm->notifier, range)) !=
-	    INVP_ACTION_ELIDE)
+	enum kvm_invpolicy_reason reason = invp_notifier_event(&vm->notifier, range);
+
+	if (range->event == MMU_NOTIFY_CLEAR && invp_numa_is_paced(&vm->settings))
+		invp_numa_cleared(&vm->numa, range);
+	if (invp_action(&vm->settings, reason) != INVP_ACTION_ELIDE)
 		return KVM_INVALIDATE_DEFAULT;
 
-	this_cpu_inc(vm->notifier.stats.percpu->numa_elided);
+	this_cpu_inc(vm->stats.percpu->numa_elided);
 	return KVM_INVALIDATE_ELIDE;
 }
 
@@ -57,10 +65,22 @@ static const struct mmu_notifier_ops notifier_ops = {
 	.release = invp_notifier_release,
 };
 
+/* No event reaches the VM's NUMA part once the notifier is gone. */
 static void vm_free(struct invp_vm *vm)
 {
 	invp_notifier_unregister(&vm->notifier);
+	invp_numa_destroy(&vm->numa);
+	invp_stats_destroy(&vm->stats);
 	kfree(vm);
+}
+
+/* Only NUMA hints are elided, by this policy or one that the VM had before. */
+static void policy_range_end(struct kvm_invalidate_policy *policy,
+			     const struct mmu_notifier_range *range)
+{
+	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
+
+	invp_numa_event_end(&vm->numa, range);
 }
 
 static void policy_vm_destroyed(struct kvm_invalidate_policy *policy)
@@ -75,6 +95,7 @@ static void policy_vm_destroyed(struct kvm_invalidate_policy *policy)
 static const struct kvm_invalidate_policy_ops policy_ops = {
 	.owner = THIS_MODULE,
 	.range_start = policy_range_start,
+	.range_end = policy_range_end,
 	.vm_destroyed = policy_vm_destroyed,
 };
 
@@ -113,15 +134,24 @@ int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *setting
 	if (!vm)
 		return -ENOMEM;
 
+	err = invp_stats_init(&vm->stats);
+	if (err)
+		goto out_vm;
+
 	vm->policy.ops = &policy_ops;
 	vm->settings = *settings;
+	vm->notifier.stats = &vm->stats;
 	vm->kvm = kvm;
 	/* KVM notes its creator a little after the VM is created. */
 	vm->pid = kvm->userspace_pid ?: task_pid_nr(current);
 
+	err = invp_numa_init(&vm->numa, kvm, &vm->settings, &vm->stats);
+	if (err)
+		goto out_stats;
+
 	err = invp_notifier_register(&vm->notifier, kvm->mm, &notifier_ops);
 	if (err)
-		goto out_vm;
+		goto out_numa;
 
 	err = invp_hooks_attach(kvm, &vm->policy);
 	if (err)
@@ -135,6 +165,10 @@ int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *setting
 
 out_notifier:
 	invp_notifier_unregister(&vm->notifier);
+out_numa:
+	invp_numa_destroy(&vm->numa);
+out_stats:
+	invp_stats_destroy(&vm->stats);
 out_vm:
 	kfree(vm);
 	return err;
@@ -200,7 +234,8 @@ int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
 	if (!vm)
 		return -ENOENT;
 
-	invp_stats_sum(&vm->notifier.stats, stats);
+	invp_stats_sum(&vm->stats, stats);
+	invp_numa_stats(&vm->numa, stats);
 	stats->settings = vm->settings;
 	stats->numa_untracked = atomic_long_read(&vm->policy.nr_untracked);
 	stats->numa_elided -= min(stats->numa_elided, stats->numa_untracked);

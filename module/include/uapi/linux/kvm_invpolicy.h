@@ -177,10 +177,10 @@ struct kvm_invpolicy_vm {
  *	announced them
  * @numa_pages_pinned: of these, pages that were spared because they may be pinned for DMA
  *	and so cannot migrate
- * @numa_pages_placed: of these, pages that were spared because they are already on the one
- *	node on which all vCPUs run
+ * @numa_pages_placed: of these, pages that were spared because they are already on the only
+ *	node on which the vCPUs may run
  * @numa_pages_unmapped: pages of the runs that KVM had mapped and unmapped
- * @numa_pages_migrated: pages that moved (were cleared) soon after they were unmapped
+ * @numa_pages_migrated: pages that moved (were cleared) soon after the worker unmapped them
  * @numa_runs: runs of pages, merged from neighbours, that KVM was told to unmap
  * @numa_flushes: remote TLB flushes for them
  * @numa_rounds: rounds of the worker
@@ -189,8 +189,8 @@ struct kvm_invpolicy_vm {
  * @numa_pace_waiting: bytes announced that the worker has not handled yet
  *
  * From @numa_pages_protected on, all is zero unless @settings have been
- * KVM_INVPOLICY_NUMA_PRECISE or KVM_INVPOLICY_NUMA_PACED, from @numa_rounds on unless
- * KVM_INVPOLICY_NUMA_PACED.
+ * KVM_INVPOLICY_NUMA_PRECISE or KVM_INVPOLICY_NUMA_PACED; @numa_pages_migrated, and all from
+ * @numa_rounds on, unless KVM_INVPOLICY_NUMA_PACED.
  *
  * ENOENT if the VM has no policy, or nothing is observed.
  */

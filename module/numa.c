@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Making elided NUMA events good: only what can migrate is unmapped, at once or paced. */
+#include <linux/kthread.h>
+#include <linux/kvm_invalidate_policy.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "compat/kvm.h"
+#include "compat/mm.h"
+#include "hooks.h"
+#include "numa.h"
+#include "protnone.h"
+#include "stats.h"
+#include "trace.h"
+
+/* Runs unmapped with one flush; more of them, from one event, take another. */
+#define NUMA_RUNS	4096
+
+/* A round looks at no more, that a rate which nothing uses up does not keep a CPU busy. */
+#define ROUND_WALK_MAX	SZ_64M
+
+/* A guest touches what it uses again at once; what is cleared later did not migrate. */
+#define RECENT_NS	(2 * NSEC_PER_SEC)
+
+static struct workqueue_struct *workqueue;
+
+static void count(struct invp_numa *numa, const struct invp_protnone *walk,
+		  const struct kvm_invalidate_unmapped *unmapped)
+{
+	struct invp_counters __percpu *percpu = numa->stats->percpu;
+
+	this_cpu_add(percpu->numa_pages_protected, walk->protected);
+	this_cpu_add(percpu->numa_pages_pinned, walk->pinned);
+	this_cpu_add(percpu->numa_pages_placed, walk->placed);
+	this_cpu_add(percpu->numa_pages_unmapped, unmapped->pages);
+	this_cpu_add(percpu->numa_flushes, unmapped->flushes);
+}
+
+/* Unmaps the runs of a walk and makes room for the next ones. */
+static void unmap_runs(struct invp_numa *numa, struct invp_protnone *walk,
+		       struct kvm_invalidate_unmapped *unmapped)
+{
+	if (!walk->nr)
+		return;
+	invp_hooks_unmap(numa->kvm, walk->runs, walk->nr, unmapped);
+	trace_invp_unmap(walk->runs, walk->nr, unmapped->pages, unmapped->flushes);
+	this_cpu_add(numa->stats->percpu->numa_runs, walk->nr);
+	walk->nr = 0;
+}
+
+static struct invp_protnone new_walk(struct invp_numa *numa, struct mm_struct *mm)
+{
+	lockdep_assert_held(&numa->walk_mutex);
+	return (struct invp_protnone){
+		.mm = mm,
+		.home_node = invp_vcpus_home_node(numa->kvm),
+		.runs = numa->runs,
+		.capacity = NUMA_RUNS,
+	};
+}
+
+static void unmap_precisely(struct invp_numa *numa, const struct mmu_notifier_range *range)
+{
+	struct kvm_invalidate_unmapped unmapped = {};
+	unsigned long next = range->start;
+	struct invp_protnone walk;
+
+	guard(mutex)(&numa->walk_mutex);
+	walk = new_walk(numa, range->mm);
+	while (next < range->end) {
+		next = invp_protnone_walk(&walk, next, range->end);
+		unmap_runs(numa, &walk, &unmapped);
+	}
+	count(numa, &walk, &unmapped);
+}
+
+static void add_waiting(struct invp_numa *numa, unsigned long start, unsigned long end)
+{
+	guard(spinlock)(&numa->lock);
+	invp_range_set_add(&numa->waiting, start, end);
+}
+
+/* Whole page tables: to unmap part of a huge page is to unmap all of it. */
+static bool take_waiting(struct invp_numa *numa, u64 bytes, struct invp_range *taken)
+{
+	guard(spinlock)(&numa->lock);
+	if (!invp_range_set_take(&numa->waiting, numa->next, round_up(bytes, PMD_SIZE), taken))
+		return false;
+	numa->next = taken->end;
+	return true;
+}
+
+static u64 bytes_found(const struct invp_protnone *walk)
+{
+	return (walk->protected - walk->pinned - walk->placed) << PAGE_SHIFT;
+}
+
+static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64 now)
+{
+	unsigned long walked = 0, end;
+	struct invp_range piece;
+	u64 tokens;
+
+	scoped_guard(spinlock, &numa->lock)
+		tokens = invp_pace_tokens(&numa->pace, now);
+	while (bytes_found(walk) < tokens && walked < ROUND_WALK_MAX &&
+	       take_waiting(numa, tokens - bytes_found(walk), &piece)) {
+		end = invp_protnone_walk(walk, piece.start, piece.end);
+		walked += end - piece.start;
+		if (end < piece.end) {
+			add_waiting(numa, end, piece.end);
+			break;
+		}
+	}
+}
+
+/*
+ * What the rate goes by: the setting, the guest's size, and whether its vCPUs have moved. A
+ * round is due when the bucket is full: the fuller, the fewer flushes.
+ */
+static bool round_is_due(struct invp_numa *numa)
+{
+	u64 ceiling = (u64)READ_ONCE(numa->settings->numa_pace_mbps) << 20;
+	u64 guest_bytes = invp_guest_bytes(numa->kvm);
+	u32 vcpu_nodes = invp_vcpu_nodes(numa->kvm);
+
+	guard(spinlock)(&numa->lock);
+	invp_pace_configure(&numa->pace, ceiling, guest_bytes);
+	if (numa->vcpu_nodes != vcpu_nodes)
+		invp_pace_vcpus_moved(&numa->pace);
+	numa->vcpu_nodes = vcpu_nodes;
+	return !invp_pace_delay(&numa->pace, ktime_get_ns());
+}
+
+static void remember_runs(struct invp_numa *numa, const struct invp_protnone *walk, u64 now)
+{
+	unsigned int i;
+
+	guard(spinlock)(&numa->lock);
+	if (now - numa->recent_since > RECENT_NS) {
+		numa->recent.nr = 0;
+		numa->recent_since = now;
+	}
+	for (i = 0; i < walk->nr; i++)
+		invp_range_set_add(&numa->recent, walk->runs[i].start, walk->runs[i].end);
+}
+
+static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
+{
+	struct kvm_invalidate_unmapped unmapped = {};
+	u64 now = ktime_get_ns();
+	struct invp_protnone walk;
+
+	guard(mutex)(&numa->walk_mutex);
+	walk = new_walk(numa, mm);
+	walk_waiting(numa, &walk, now);
+	/* A page can migrate as soon as it is unmapped. */
+	remember_runs(numa, &walk, now);
+	unmap_runs(numa, &walk, &unmapped);
+	scoped_guard(spinlock, &numa->lock)
+		invp_pace_unmapped(&numa->pace, (u64)unmapped.pages << PAGE_SHIFT, now);
+	count(numa, &walk, &unmapped);
+	this_cpu_inc(numa->stats->percpu->numa_rounds);
+}
+
+/* Queues the next round for when the rate allows it; a round that is queued stays so. */
+static void queue_round(struct invp_numa *numa)
+{
+	u64 delay;
+
+	scoped_guard(spinlock, &numa->lock) {
+		if (!numa->waiting.nr)
+			return;
+		delay = invp_pace_delay(&numa->pace, ktime_get_ns());
+	}
+	queue_delayed_work(workqueue, &numa->work, nsecs_to_jiffies(delay + TICK_NSEC - 1));
+}
+
+static void drop_waiting(struct invp_numa *numa)
+{
+	guard(spinlock)(&numa->lock);
+	numa->waiting.nr = 0;
+}
+
+/*
+ * The mm is in use on this CPU during the walk, and alive only for the round. Its last user
+ * may be gone by then: another worker tears it down, this one has other VMs to look after.
+ */
+static void numa_work(struct work_struct *work)
+{
+	struct invp_numa *numa = container_of(to_delayed_work(work), struct invp_numa, work);
+	struct mm_struct *mm = numa->kvm->mm;
+
+	if (!invp_numa_is_paced(numa->settings) || !mmget_not_zero(mm)) {
+		drop_waiting(numa);
+		return;
+	}
+	if (round_is_due(numa)) {
+		kthread_use_mm(mm);
+		pace_round(numa, mm);
+		kthread_unuse_mm(mm);
+	}
+	mmput_async(mm);
+	queue_round(numa);
+}
+
+/**
+ * invp_numa_event_end() - the host has done what an elided NUMA event announced
+ * @numa: of the VM
+ * @range: of the event
+ *
+ * Context: range_end of an MMU notifier, in the task that scans the mm, which holds the
+ *	mmap_lock for read. May sleep.
+ */
+void invp_numa_event_end(struct invp_numa *numa, const struct mmu_notifier_range *range)
+{
+	switch (READ_ONCE(numa->settings->numa)) {
+	case KVM_INVPOLICY_NUMA_PRECISE:
+		unmap_precisely(numa, range);
+		break;
+	case KVM_INVPOLICY_NUMA_PACED:
+		add_waiting(numa, range->start, range->end);
+		queue_round(numa);
+		break;
+	}
+}
+
+/**
+ * invp_numa_cleared() - learn of pages that may migrate
+ * @numa: of the VM
+ * @range: of an MMU_NOTIFY_CLEAR to a VM with numa=paced
+ *
+ * Context: range_start of an MMU notifier. Does not sleep.
+ */
+void invp_numa_cleared(struct invp_numa *numa, const struct mmu_notifier_range *range)
+{
+	unsigned long bytes = range->end - range->start;
+
+	/* A migration clears one folio. */
+	if (bytes > PMD_SIZE)
+		return;
+
+	guard(spinlock)(&numa->lock);
+	if (!invp_range_set_intersects(&numa->recent, range->start, range->end))
+		return;
+	invp_pace_migrated(&numa->pace, bytes);
+	this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);
+}
+
+/**
+ * invp_numa_stats() - the state of the pace
+ * @numa: of the VM
+ * @stats: receives it
+ *
+ * Context: any.
+ */
+void invp_numa_stats(struct invp_numa *numa, struct kvm_invpolicy_stats *stats)
+{
+	if (!invp_numa_is_paced(numa->settings))
+		return;
+
+	guard(spinlock)(&numa->lock);
+	stats->numa_pace_rate = numa->pace.rate;
+	stats->numa_pace_tokens = invp_pace_tokens(&numa->pace, ktime_get_ns());
+	stats->numa_pace_waiting = invp_range_set_bytes(&numa->waiting);
+}
+
+/**
+ * invp_numa_init() - be ready for the NUMA events of a VM
+ * @numa: zeroed
+ * @kvm: the VM
+ * @settings: of the VM
+ * @stats: of the VM
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int invp_numa_init(struct invp_numa *numa, struct kvm *kvm,
+		   const struct kvm_invpolicy_settings *settings, struct invp_stats *stats)
+{
+	numa->runs = kvmalloc_array(NUMA_RUNS, sizeof(*numa->runs), GFP_KERNEL_ACCOUNT);
+	if (!numa->runs)
+		return -ENOMEM;
+
+	numa->kvm = kvm;
+	numa->settings = settings;
+	numa->stats = stats;
+	mutex_init(&numa->walk_mutex);
+	spin_lock_init(&numa->lock);
+	INIT_DELAYED_WORK(&numa->work, numa_work);
+	numa->vcpu_nodes = invp_vcpu_nodes(kvm);
+	invp_pace_init(&numa->pace, (u64)settings->numa_pace_mbps << 20, invp_guest_bytes(kvm),
+		       ktime_get_ns());
+	return 0;
+}
+
+/**
+ * invp_numa_destroy() - drop what waits
+ * @numa: of a VM whose events do not get here any more
+ *
+ * Pages that stay mapped are in nobody's way.
+ *
+ * Context: may sleep; not from an MMU notifier callback.
+ */
+void invp_numa_destroy(struct invp_numa *numa)
+{
+	cancel_delayed_work_sync(&numa->work);
+	kvfree(numa->runs);
+}
+
+/**
+ * invp_numa_module_init() - start the workers, one queue for all VMs
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int __init invp_numa_module_init(void)
+{
+	/* Unbound: a round of one VM delays none of another. Frozen with user space. */
+	workqueue = alloc_workqueue("kvm_invpolicy", WQ_UNBOUND | WQ_FREEZABLE | WQ_SYSFS, 0);
+	return workqueue ? 0 : -ENOMEM;
+}
+
+/**
+ * invp_numa_module_exit() - undo invp_numa_module_init()
+ *
+ * Context: may sleep; no VM has a policy.
+ */
+void invp_numa_module_exit(void)
+{
+	destroy_workqueue(workqueue);
+}
