@@ -156,7 +156,7 @@ int device_fail(const struct device *device, pid_t pid, int error)
 			    "process %d has no VM any more: use the PID of a running VMM", pid);
 	case EEXIST:
 		return fail(EXIT_ATTACHED,
-			    "a VM of process %d is already attached: use 'kvm-invpolicy set %d %s', or 'kvm-invpolicy detach %d' first",
+			    "a VM of process %d is already attached: use 'kvm-invpolicy set %d' with %s, or 'kvm-invpolicy detach %d' first",
 			    pid, pid, settings_choices(device->info.numa_modes), pid);
 	case ENOENT:
 		return fail(EXIT_NOT_ATTACHED,
