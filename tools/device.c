@@ -177,8 +177,7 @@ int device_fail(const struct device *device, pid_t pid, int error)
 		if (!device->info.numa_modes)
 			return fail_no_hooks();
 		return fail(EXIT_USAGE,
-			    "the loaded module (%s) does not know the setting, this tool (%s) does: use %s, or load the module of the same version",
-			    device->info.version, VERSION,
+			    "the loaded module is older than this tool and does not know the setting: use %s, or load the module that came with this tool",
 			    settings_choices(device->info.numa_modes));
 	case E2BIG:
 	case ENOTTY:
