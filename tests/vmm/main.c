@@ -27,7 +27,7 @@ static const char usage[] =
 "  --memory MIB         swept memory of each VM, 1 to 8192 (64)\n"
 "  --backing KIND       anon, anon-thp, memfd or hugetlb (anon)\n"
 "  --pin CPU,CPU,...    CPUs for the vCPU threads, in turn\n"
-"  --node N             node to place the memory on at first\n"
+"  --node N,N,...       nodes to place equal parts of the memory on at first\n"
 "  --vms N              VMs in the process, 1 to 16 (1)\n"
 "  --mergeable          let KSM scan all of the memory\n"
 "  --keep-fd-in-child   a child process keeps the VM fds until SIGTERM\n"
@@ -94,12 +94,14 @@ static void parse_option(struct config *config, int option, const char *text)
 		config->backing = parse_backing(text);
 		break;
 	case 'p':
-		if (!parse_cpu_list(text, &config->pin))
+		if (!parse_number_list(text, CPU_SETSIZE, &config->pin))
 			die_usage("bad --pin %s: use CPU numbers separated by commas",
 				  text);
 		break;
 	case 'n':
-		config->node = number_option("node", text, 0, 63);
+		if (!parse_number_list(text, NODES_MAX, &config->nodes))
+			die_usage("bad --node %s: use node numbers separated by commas",
+				  text);
 		break;
 	case 'V':
 		config->vms = number_option("vms", text, 1, VMS_MAX);
@@ -133,7 +135,6 @@ static struct config parse_options(int argc, char **argv)
 		.vms = 1,
 		.vcpus = 4,
 		.pages = 64 << (20 - GUEST_PAGE_SHIFT),
-		.node = -1,
 	};
 	int option;
 

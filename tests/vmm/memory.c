@@ -272,28 +272,55 @@ static void open_file(struct memory *memory)
  * A policy that stayed set would keep NUMA balancing away from the memory, so
  * the node is only a preference of this thread while it touches the pages.
  */
-static void set_allocation_node(int node)
+static void set_allocation_node(unsigned int node)
 {
 	unsigned long mask = 1UL << node;
 
 	if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, sizeof(mask) * 8))
-		die_usage("cannot allocate on node %d: %s; see /sys/devices/system/node/online",
+		die_usage("cannot allocate on node %u: %s; see /sys/devices/system/node/online",
 			  node, strerror(errno));
 }
 
 /* A guest that reads first would map the zero page and pay for each page twice. */
-static void populate(struct memory *memory, int node)
+static void populate(struct memory *memory, uint64_t first, uint64_t end)
 {
-	if (node >= 0)
-		set_allocation_node(node);
-	if (madvise(memory->base, memory->pages << GUEST_PAGE_SHIFT, MADV_POPULATE_WRITE))
+	if (madvise(memory_address(memory, first), (end - first) << GUEST_PAGE_SHIFT,
+		    MADV_POPULATE_WRITE))
 		die("cannot populate the guest's memory: %s; use a smaller --memory",
 		    strerror(errno));
-	if (node >= 0)
-		syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
 }
 
-void memory_init(struct memory *memory, int node)
+static void populate_on_nodes(struct memory *memory, const struct number_list *nodes)
+{
+	uint64_t first = 0;
+	uint64_t end;
+	unsigned int i;
+
+	for (i = 0; i < nodes->count; i++, first = end) {
+		end = memory->pages * (i + 1) / nodes->count;
+		set_allocation_node(nodes->numbers[i]);
+		populate(memory, first, end);
+	}
+	syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+}
+
+int bind_to_all_nodes(char *address, uint64_t bytes)
+{
+	unsigned long nodes[16] = { 0 };
+	unsigned long bits = sizeof(nodes) * 8;
+
+	/* A kernel without NUMA: nothing to keep away. */
+	if (syscall(SYS_get_mempolicy, NULL, nodes, bits, NULL, MPOL_F_MEMS_ALLOWED))
+		return 0;
+	return syscall(SYS_mbind, address, bytes, MPOL_BIND, nodes, bits, 0);
+}
+
+int bind_to_none(char *address, uint64_t bytes)
+{
+	return syscall(SYS_mbind, address, bytes, MPOL_DEFAULT, NULL, 0, 0);
+}
+
+void memory_init(struct memory *memory, const struct number_list *nodes)
 {
 	struct range all = { 0, memory->pages };
 	uint64_t bytes = range_bytes(all);
@@ -315,5 +342,8 @@ void memory_init(struct memory *memory, int node)
 		    backing_names[memory->backing], strerror(error),
 		    memory->backing == BACKING_HUGETLB ?
 		    "; raise /proc/sys/vm/nr_hugepages" : "");
-	populate(memory, node);
+	if (nodes->count)
+		populate_on_nodes(memory, nodes);
+	else
+		populate(memory, 0, memory->pages);
 }

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util.h"
+
+#define NODES_MAX	64
 #define HUGE_BYTES	(2ULL << 20)
 
 enum backing {
@@ -39,7 +42,15 @@ struct memory {
 	bool *protected;
 };
 
-void memory_init(struct memory *memory, int node);
+/* Each of the nodes gets an equal part, in this order. */
+void memory_init(struct memory *memory, const struct number_list *nodes);
+
+/*
+ * An explicit policy keeps NUMA balancing away from memory, also one that
+ * allows all nodes; -1 with errno.
+ */
+int bind_to_all_nodes(char *address, uint64_t bytes);
+int bind_to_none(char *address, uint64_t bytes);
 
 bool memory_shared(const struct memory *memory);
 char *memory_address(const struct memory *memory, uint64_t page);

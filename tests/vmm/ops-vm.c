@@ -133,11 +133,11 @@ bool op_map(struct vm *vm, const struct request *request, struct reply *reply)
 
 bool op_pin(struct vm *vm, const struct request *request, struct reply *reply)
 {
-	struct cpu_list list = { 0 };
+	struct number_list list = { 0 };
 	int error;
 
 	if (strcmp(request->argv[1], "none") &&
-	    !parse_cpu_list(request->argv[1], &list))
+	    !parse_number_list(request->argv[1], CPU_SETSIZE, &list))
 		return reply_error(reply,
 				   "bad CPU list %s: use numbers separated by commas, or none",
 				   request->argv[1]);

@@ -13,6 +13,8 @@
 bool oracle_begin(struct vm *vm, struct range range, struct reply *reply);
 void oracle_changed(struct vm *vm, struct range range, uint64_t value);
 void oracle_changed_to_stamps(struct vm *vm, struct range range);
+/* The host has written host_stamp() of this epoch to each page itself. */
+void oracle_stamped(struct vm *vm, struct range range, uint64_t epoch);
 void oracle_cancel(struct vm *vm, struct range range);
 uint64_t oracle_next_epoch(struct vm *vm);
 
@@ -21,6 +23,11 @@ uint64_t oracle_next_epoch(struct vm *vm);
  * a stale mapping is at one with itself, only the host sees that it is lost.
  */
 bool oracle_verify(struct vm *vm, struct range range, struct reply *reply);
+
+/* The same, with another way to read the first and the last word of a page. */
+typedef void page_reader(struct vm *vm, uint64_t page, uint64_t *words);
+bool oracle_verify_through(struct vm *vm, struct range range, page_reader *read,
+			   struct reply *reply);
 
 /* Waits until the guest has acknowledged every change in the range. */
 bool oracle_settle(struct vm *vm, struct range range, struct reply *reply);

@@ -104,7 +104,8 @@ static uint64_t expected_value(const struct vm *vm, uint64_t page)
 	return record->expect;
 }
 
-bool oracle_verify(struct vm *vm, struct range range, struct reply *reply)
+bool oracle_verify_through(struct vm *vm, struct range range, page_reader *read,
+			   struct reply *reply)
 {
 	uint64_t words[2];
 	uint64_t page;
@@ -115,7 +116,7 @@ bool oracle_verify(struct vm *vm, struct range range, struct reply *reply)
 	for (page = range.first; page < range.first + range.count; page++) {
 		uint64_t expected = expected_value(vm, page);
 
-		memory_snapshot(&vm->memory, (struct range){ page, 1 }, words);
+		read(vm, page, words);
 		if (words[0] == expected && words[1] == expected)
 			continue;
 		done = reply_violation(reply,
@@ -127,6 +128,16 @@ bool oracle_verify(struct vm *vm, struct range range, struct reply *reply)
 	}
 	oracle_cancel(vm, range);
 	return done;
+}
+
+static void read_page(struct vm *vm, uint64_t page, uint64_t *words)
+{
+	memory_snapshot(&vm->memory, (struct range){ page, 1 }, words);
+}
+
+bool oracle_verify(struct vm *vm, struct range range, struct reply *reply)
+{
+	return oracle_verify_through(vm, range, read_page, reply);
 }
 
 static void expect(struct page_record *record, uint64_t value, uint64_t control)
@@ -144,19 +155,26 @@ void oracle_changed(struct vm *vm, struct range range, uint64_t value)
 		expect(&vm->records[page], value, control);
 }
 
+void oracle_stamped(struct vm *vm, struct range range, uint64_t epoch)
+{
+	uint64_t page;
+
+	for (page = range.first; page < range.first + range.count; page++)
+		expect(&vm->records[page], host_stamp(page_gpa(page), epoch), epoch << 1);
+}
+
 void oracle_changed_to_stamps(struct vm *vm, struct range range)
 {
 	uint64_t epoch = oracle_next_epoch(vm);
 	uint64_t page;
 
 	for (page = range.first; page < range.first + range.count; page++) {
-		uint64_t gpa = SWEPT_GPA + (page << GUEST_PAGE_SHIFT);
-		uint64_t stamp = host_stamp(gpa, epoch);
+		uint64_t stamp = host_stamp(page_gpa(page), epoch);
 
 		store_word((uint64_t *)memory_address(&vm->memory, page), stamp);
 		store_word(memory_last_word(&vm->memory, page), stamp);
-		expect(&vm->records[page], stamp, epoch << 1);
 	}
+	oracle_stamped(vm, range, epoch);
 }
 
 static bool find_unacknowledged(const struct vm *vm, struct range range,

@@ -74,6 +74,11 @@ struct mailbox {
 #define STAMP_MASK		0x7ffffffULL
 #define STAMP_HOST		(1ULL << 63)
 
+static inline uint64_t page_gpa(uint64_t page)
+{
+	return SWEPT_GPA + (page << GUEST_PAGE_SHIFT);
+}
+
 static inline uint64_t guest_stamp(uint64_t gpa, uint64_t generation)
 {
 	return (generation & STAMP_MASK) << STAMP_SHIFT | gpa;

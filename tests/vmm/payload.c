@@ -58,8 +58,7 @@ void guest_sweep(struct mailbox *mailbox)
 		for (page = begin; page < end; page++) {
 			store_word(&mailbox->page, page);
 			store_word(&mailbox->visits, ++visits);
-			visit(mailbox, &records[page],
-			      SWEPT_GPA + (page << GUEST_PAGE_SHIFT), generation);
+			visit(mailbox, &records[page], page_gpa(page), generation);
 		}
 		store_word(&mailbox->sweeps, generation);
 	}

@@ -54,6 +54,26 @@ bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	return !errno && !*end && *value >= min && *value <= max;
 }
 
+bool parse_number_list(const char *text, unsigned int limit, struct number_list *list)
+{
+	const char *position = text;
+	unsigned long number;
+	char *end;
+
+	list->count = 0;
+	do {
+		if (*position < '0' || *position > '9' ||
+		    list->count == ARRAY_SIZE(list->numbers))
+			return false;
+		number = strtoul(position, &end, 10);
+		if (number >= limit)
+			return false;
+		list->numbers[list->count++] = number;
+		position = end + 1;
+	} while (*end == ',');
+	return !*end;
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec now;

@@ -12,6 +12,11 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
+struct number_list {
+	unsigned int count;
+	unsigned int numbers[1024];
+};
+
 void die(const char *format, ...)
 	__noreturn __printf(1, 2);
 void die_usage(const char *format, ...)
@@ -19,6 +24,8 @@ void die_usage(const char *format, ...)
 
 void *xcalloc(uint64_t count, uint64_t size);
 bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+/* Numbers below limit, separated by commas. */
+bool parse_number_list(const char *text, unsigned int limit, struct number_list *list);
 
 uint64_t now_ms(void);
 void sleep_us(unsigned int us);

@@ -165,27 +165,7 @@ void vm_resume(struct vm *vm)
 		vcpu_set_stop(&vm->vcpus[i], false);
 }
 
-bool parse_cpu_list(const char *text, struct cpu_list *list)
-{
-	const char *position = text;
-	unsigned long cpu;
-	char *end;
-
-	list->count = 0;
-	do {
-		if (*position < '0' || *position > '9' ||
-		    list->count == ARRAY_SIZE(list->cpus))
-			return false;
-		cpu = strtoul(position, &end, 10);
-		if (cpu >= CPU_SETSIZE)
-			return false;
-		list->cpus[list->count++] = cpu;
-		position = end + 1;
-	} while (*end == ',');
-	return !*end;
-}
-
-int vm_pin(struct vm *vm, const struct cpu_list *list)
+int vm_pin(struct vm *vm, const struct number_list *list)
 {
 	cpu_set_t set;
 	unsigned int i;
@@ -197,7 +177,7 @@ int vm_pin(struct vm *vm, const struct cpu_list *list)
 			unsigned int position = vm->index * vm->vcpu_count + i;
 
 			CPU_ZERO(&set);
-			CPU_SET(list->cpus[position % list->count], &set);
+			CPU_SET(list->numbers[position % list->count], &set);
 		}
 		if (sched_setaffinity(vm->vcpus[i].tid, sizeof(set), &set))
 			return errno;

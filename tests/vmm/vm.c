@@ -2,11 +2,9 @@
 /* A VM: its slots and the memory the oracle lives in. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mempolicy.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "payload.h"
@@ -85,29 +83,15 @@ static char *map_private(uint64_t bytes)
 	return address;
 }
 
-/*
- * An explicit policy keeps NUMA balancing away: the counters must not cost
- * the guest the faults they are there to count.
- */
-static void exempt_from_numa_balancing(char *address, uint64_t bytes)
-{
-	unsigned long nodes[16] = { 0 };
-	unsigned long bits = sizeof(nodes) * 8;
-
-	if (syscall(SYS_get_mempolicy, NULL, nodes, bits, NULL,
-		    MPOL_F_MEMS_ALLOWED))
-		return;
-	if (syscall(SYS_mbind, address, bytes, MPOL_BIND, nodes, bits, 0))
-		die("mbind of the guest's low memory: %s", strerror(errno));
-}
-
 static void map_low(struct vm *vm)
 {
 	vm->low_bytes = RECORDS_GPA +
 		vm->memory.pages * sizeof(struct page_record);
 	vm->low_bytes = (vm->low_bytes + GUEST_PAGE_SIZE - 1) & -GUEST_PAGE_SIZE;
 	vm->low = map_private(vm->low_bytes);
-	exempt_from_numa_balancing(vm->low, vm->low_bytes);
+	/* The counters must not cost the guest the faults they are there to count. */
+	if (bind_to_all_nodes(vm->low, vm->low_bytes))
+		die("mbind of the guest's low memory: %s", strerror(errno));
 	madvise(vm->low, vm->low_bytes, MADV_NOHUGEPAGE);
 	if (mlock(vm->low, vm->low_bytes))
 		die("cannot lock %llu bytes: %s; raise ulimit -l or run as root",
@@ -133,7 +117,7 @@ void vm_init(struct vm *vm, int kvm, const struct config *config)
 	vm->memory.backing = config->backing;
 	vm->memory.mergeable = config->mergeable;
 	vm->memory.pages = config->pages;
-	memory_init(&vm->memory, config->node);
+	memory_init(&vm->memory, &config->nodes);
 	vm->control_before = xcalloc(config->pages, sizeof(uint64_t));
 	map_low(vm);
 	vm->scratch = map_private(SCRATCH_BYTES);

@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "oracle.h"
 #include "stats.h"
+#include "util.h"
 
 #define SCRATCH_BYTES	0x10000ULL
 
@@ -19,11 +20,6 @@ enum slot {
 	SLOT_LOW,
 	SLOT_SWEPT,
 	SLOT_SCRATCH,
-};
-
-struct cpu_list {
-	unsigned int count;
-	unsigned int cpus[CPU_SETSIZE];
 };
 
 struct config {
@@ -34,9 +30,11 @@ struct config {
 	enum backing backing;
 	bool mergeable;
 	bool keep_fd_in_child;
-	int node;
-	struct cpu_list pin;
+	struct number_list nodes;
+	struct number_list pin;
 };
+
+struct io_ring;
 
 struct vcpu {
 	struct vm *vm;
@@ -58,6 +56,7 @@ struct vm {
 	int fd;
 	pid_t keeper;
 	struct memory memory;
+	struct io_ring *ring;
 	char *low;
 	uint64_t low_bytes;
 	char *scratch;
@@ -94,8 +93,7 @@ void vm_pause(struct vm *vm);
 void vm_resume(struct vm *vm);
 void vcpu_set_stop(struct vcpu *vcpu, bool stop);
 bool vcpu_owns(const struct vcpu *vcpu, struct range range);
-bool parse_cpu_list(const char *text, struct cpu_list *list);
 /* An empty list means all CPUs of the process; 0 or an errno. */
-int vm_pin(struct vm *vm, const struct cpu_list *list);
+int vm_pin(struct vm *vm, const struct number_list *list);
 
 #endif
