@@ -127,6 +127,13 @@ stop_vmm() {
 	wait "$_pid"
 }
 
+# swept_twice NAME: every vCPU has been through its memory twice.
+swept_twice() {
+	ctl "$1" stat >/run/stat
+	json_get vcpu_sweeps </run/stat | tr -d '[]' | tr , '\n' |
+		awk '$1 < 2 { slow = 1 } END { exit slow }'
+}
+
 # --- host memory manager ----------------------------------------------------
 
 # numa_on [MIB [MS]]: scans MIB of a process every MS. The defaults leave the
@@ -158,6 +165,152 @@ unmap_events() {
 
 unmap_events_total() {
 	awk '/^ *Hits:/ { print $2 }' $UNMAP_HIST
+}
+
+# --- the counters of a policy -----------------------------------------------
+
+# take_counters PID: those of its VM at one moment; counter NAME reads them.
+take_counters() {
+	kvm-invpolicy stat "$1" --json >/run/counters
+}
+
+counter() {
+	json_get "$1" </run/counters
+}
+
+# counter_reaches PID NAME VALUE
+counter_reaches() {
+	take_counters "$1" && [ "$(counter "$2")" -ge "$3" ]
+}
+
+# --- every operation on a guest's memory ------------------------------------
+
+operations() {
+	case $1 in
+	anon) echo check-ro munmap mapfixed dontneed mremap uffd-wp migrate ksm stamp ;;
+	anon-thp) echo check-ro munmap mapfixed dontneed mremap uffd-wp migrate ksm stamp ;;
+	memfd) echo check-ro munmap mapfixed punch dontneed mremap uffd-wp migrate stamp ;;
+	hugetlb) echo check-ro munmap mapfixed punch mremap stamp ;;
+	esac
+}
+
+# Each vCPU sweeps a quarter of the memory, and each round hits another one. A range is
+# one huge page for hugetlb; elsewhere it cuts two in pieces.
+range_of() {
+	case $1 in
+	hugetlb) echo $(($2 % 4 * 2048)) 512 ;;
+	*) echo $(($2 % 4 * 2048 + 470)) 80 ;;
+	esac
+}
+
+operate() {
+	_backing=$1 _op=$2 _round=$3
+	_extra=
+	[ "$_op" != migrate ] || _extra=$((_round % 2))
+	# shellcheck disable=SC2046,SC2086 # two numbers, and one or none
+	ctl vm "$_op" $(range_of "$_backing" "$_round") $_extra
+}
+
+two_rounds() {
+	operate "$1" "$2" 0 && operate "$1" "$2" 1 && ctl vm settle
+}
+
+# check_contents BACKING COUNTER SETTING…: with these settings, every operation reaches
+# the guest before it returns; COUNTER shows that the policy was at work meanwhile.
+check_contents() {
+	backing=$1 at_work=$2
+	shift 2
+	start_vmm vm --memory 32 --backing "$backing"
+	# shellcheck disable=SC2154 # set by start_vmm
+	kvm-invpolicy attach "$vm_PID" "$@"
+	# The scanner passes hugetlb by.
+	[ "$backing" = hugetlb ] ||
+		check "$backing-scanned" wait_for 60 counter_reaches "$vm_PID" "$at_work" 1
+	for operation in $(operations "$backing"); do
+		check "$backing-$operation" two_rounds "$backing" "$operation"
+	done
+	check "$backing-oracle" stop_vmm vm
+}
+
+# --- guests whose pages are on the wrong node, or pinned --------------------
+
+# start_misplaced NAME OPTION…: CPUs 0 and 1 are node 0's, and two vCPUs run on each
+# node; what they sweep is on the other one, and mapped by KVM: a page that is not gives
+# the host its hint under every policy. Bound against hints until "ctl NAME mbind off".
+start_misplaced() {
+	_misplaced=$1
+	shift
+	start_vmm "$_misplaced" --vcpus 4 --pin 0,1,2,3 --node 1,0 "$@"
+	ctl "$_misplaced" mbind on
+	wait_for 180 swept_twice "$_misplaced"
+}
+
+# local_percent NAME: pages on the node of the vCPU that sweeps them.
+local_percent() {
+	ctl "$1" placement >/run/placement
+	echo $(($(json_get local </run/placement) * 100 / $(json_get pages </run/placement)))
+}
+
+local_reaches() {
+	[ "$(local_percent "$1")" -ge "$2" ]
+}
+
+# check_migration SETTING…: pages follow the guest, and it finds them at their new place;
+# far fewer flushes than pages.
+check_migration() {
+	start_misplaced vm --memory 64
+	check migration-starts-misplaced [ "$(local_percent vm)" -le 10 ]
+	kvm-invpolicy attach "$vm_PID" "$@"
+	ctl vm mbind off
+	check migration-pages-follow wait_for 180 local_reaches vm 90
+	take_counters "$vm_PID"
+	note "$(cat /run/counters)"
+	check migration-pages-unmapped [ "$(counter numa_pages_unmapped)" -ge 8192 ]
+	check migration-flushes-per-event \
+		[ "$(counter numa_flushes)" -le "$(counter numa_events)" ]
+	check migration-flushes-per-page \
+		[ $(($(counter numa_flushes) * 100)) -le "$(counter numa_pages_unmapped)" ]
+	check migration-contents ctl vm verify
+	check migration-oracle stop_vmm vm
+}
+
+pf_fixed() {
+	ctl vm stat | json_get pf_fixed
+}
+
+no_refault_for_a_while() {
+	swept_twice vm || return 1
+	_faults=$(pf_fixed)
+	sleep 3
+	[ "$(pf_fixed)" -eq "$_faults" ]
+}
+
+# check_pinned BACKING SETTING…: NUMA balancing costs a guest nothing whose pages are
+# pinned and so cannot move; once unpinned they are hinted again.
+check_pinned() {
+	backing=$1
+	shift
+	start_vmm vm --vcpus 4 --pin 0,1,2,3 --memory 64 --backing "$backing"
+	check "pinned-$backing-registered" ctl vm io-buffer on
+	kvm-invpolicy attach "$vm_PID" "$@"
+	check "pinned-$backing-settled" wait_for 60 no_refault_for_a_while
+	faults=$(pf_fixed)
+	take_counters "$vm_PID"
+	check "pinned-$backing-scanned" wait_for 60 \
+		counter_reaches "$vm_PID" numa_events $(($(counter numa_events) + 8))
+	check "pinned-$backing-no-refault" [ "$(pf_fixed)" -eq "$faults" ]
+	take_counters "$vm_PID"
+	note "$(cat /run/counters)"
+	check "pinned-$backing-no-unmap" [ "$(counter numa_pages_unmapped)" -eq 0 ]
+	check "pinned-$backing-no-flush" [ "$(counter numa_flushes)" -eq 0 ]
+	# The host itself leaves pinned pages of private memory alone, those of files not.
+	[ "$backing" != memfd ] ||
+		check "pinned-$backing-spared" [ "$(counter numa_pages_pinned)" -gt 0 ]
+	check "pinned-$backing-buffer-and-guest-agree" ctl vm io-check 4000 200
+	check "pinned-$backing-released" ctl vm io-buffer off
+	check "pinned-$backing-hinted-again" wait_for 60 \
+		counter_reaches "$vm_PID" numa_pages_unmapped 1
+	check "pinned-$backing-oracle" stop_vmm vm
 }
 
 # --- the end ----------------------------------------------------------------
