@@ -215,6 +215,18 @@ static void full_set_widens_a_neighbour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set->range[1].start, 1030);
 }
 
+static void full_set_widens_its_last_range(struct kunit *test)
+{
+	struct invp_range_set *set = full_set(test, -1);
+	const struct invp_range *last = &set->range[INVP_RANGE_SET_MAX - 1];
+	unsigned long start = last->start;
+
+	invp_range_set_add(set, start + 13, start + 15);
+	KUNIT_EXPECT_EQ(test, set->nr, INVP_RANGE_SET_MAX);
+	KUNIT_EXPECT_EQ(test, last->start, start);
+	KUNIT_EXPECT_EQ(test, last->end, start + 15);
+}
+
 /* To take a piece out of a middle wants one more range than there is room for. */
 static void full_set_gives_from_the_start(struct kunit *test)
 {
@@ -340,6 +352,7 @@ static struct kunit_case range_set_cases[] = {
 	KUNIT_CASE(intersects),
 	KUNIT_CASE(full_set_closes_its_smallest_gap),
 	KUNIT_CASE(full_set_widens_a_neighbour),
+	KUNIT_CASE(full_set_widens_its_last_range),
 	KUNIT_CASE(full_set_gives_from_the_start),
 	KUNIT_CASE(agrees_with_a_bitmap),
 	{}
