@@ -120,11 +120,15 @@ ctl() {
 	vmm ctl "/run/$_vm.sock" "$@"
 }
 
-# stop_vmm NAME: fails when the VMM's page oracle has seen an error.
+# stop_vmm NAME: fails when the VMM's page oracle has seen an error, and says which.
 stop_vmm() {
 	eval "_pid=\$${1}_PID"
+	_state=$(ctl "$1" stat)
 	ctl "$1" quit
-	wait "$_pid"
+	wait "$_pid" && return
+	printf '%s\n' "$_state"
+	tail -n 3 "/run/$1.out"
+	return 1
 }
 
 # swept_twice NAME: every vCPU has been through its memory twice.
