@@ -34,9 +34,10 @@ check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccin
 	scripts/check.sh
 
 .PHONY: bench
-bench: ## measurements: make bench BENCH=idle; the rows go to build/bench.json
-	scripts/setup.sh build run
-	scripts/bench.sh $(or $(BENCH),$(error BENCH is not set: choose idle))
+bench: ## measurements: make bench BENCH=idle or BENCH=numa; rows in build/bench.json
+	@[[ -x scripts/bench-$(BENCH).sh ]] || { echo "BENCH=$(BENCH) is no benchmark: choose idle or numa" >&2; exit 2; }
+	scripts/setup.sh build run bench
+	scripts/bench-$(BENCH).sh
 
 .PHONY: modules
 modules: ## the policy module and the patched KVM for the installed headers, in build/kvm

@@ -4,9 +4,8 @@
 # puts the rows into build/bench.json and draws docs/numa-tradeoff.svg.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/bench-lib.sh"
 
-JSON=$BUILD/bench.json
 RUN=$BUILD/bench-numa
 PLOT=$TOP/docs/numa-tradeoff.svg
 ALL_BACKINGS=(anon anon-thp memfd anon-pinned memfd-pinned)
@@ -42,12 +41,6 @@ parse_arguments() {
 		BACKINGS=("${ALL_BACKINGS[@]}")
 		[[ -z $QUICK ]] || BACKINGS=(anon)
 	fi
-}
-
-build_products() {
-	"$TOP/scripts/build-kvm.sh"
-	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
 }
 
 build_initramfs() {
@@ -120,15 +113,6 @@ rows() {
 	' "$RUN/$1.samples.json"
 }
 
-merge_rows() {
-	local old='[]'
-
-	[[ ! -s $JSON ]] || old=$(cat "$JSON")
-	jq --arg backing "$1" --argjson old "$old" '
-		($old | map(select(.bench != "numa" or .backing != $backing))) + .' >"$JSON.new"
-	mv "$JSON.new" "$JSON"
-}
-
 print_table() {
 	jq -r --arg backing "$1" '
 		def number: if . == null then "never" else . * 100 | round / 100 end;
@@ -159,7 +143,7 @@ measure() {
 		--results "$RUN" --append invp.kvm=patched ||
 		die "the benchmark did not come to its end: see $RUN/console.log"
 	mv "$RUN/files/samples.json" "$RUN/$backing.samples.json"
-	rows "$backing" | merge_rows "$backing"
+	rows "$backing" | merge_rows ".bench == \"numa\" and .backing == \"$backing\""
 	print_table "$backing"
 }
 

@@ -9,12 +9,6 @@ set -euo pipefail
 RUN=$BUILD/demo
 JSON=$BUILD/demo.json
 
-build_products() {
-	MODULES=$("$TOP/scripts/dkms-modules.sh" "$RUN/modules")
-	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
-}
-
 build_initramfs() {
 	echo demo >"$RUN/list"
 	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --modules-dir "$MODULES" \
@@ -82,7 +76,8 @@ print_verdict() {
 }
 
 mkdir -p "$RUN"
-build_products
+MODULES=$("$TOP/scripts/dkms-modules.sh" "$RUN/modules")
+build_user_space
 build_initramfs
 step "booting the distribution's kernel in QEMU: about 5 minutes of measurements"
 status=0

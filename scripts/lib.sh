@@ -92,6 +92,19 @@ matching_headers() {
 		only_headers | first_with_version "$version" installed_version
 }
 
+build_user_space() {
+	step "building the VMM, the command and the ioctl driver"
+	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
+	make -s -C "$TOP/tests/ioctl" OUT="$BUILD"
+	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
+}
+
+# What the test machine is given: the patched KVM, the module, and all of user space.
+build_products() {
+	"$TOP/scripts/build-kvm.sh"
+	build_user_space
+}
+
 # unpack_stock_module NAME DIR: the kernel's own module, uncompressed, to DIR.
 unpack_stock_module() {
 	local path

@@ -13,6 +13,7 @@ usage() {
 	  check   the static checkers
 	  kunit   what KUnit needs to build its kernel and to run it
 	  dkms    DKMS
+  bench   what draws the plots
 	END
 }
 
@@ -27,6 +28,7 @@ packages_of() {
 	check) printf '%s\n' sparse coccinelle libpython3-dev shellcheck g++ perl python3 ;;
 	kunit) printf '%s\n' "${build[@]}" python3 qemu-system-x86 ;;
 	dkms) printf '%s\n' "${build[@]}" dkms ;;
+	bench) printf '%s\n' gnuplot-nox ;;
 	*) usage >&2; exit 2 ;;
 	esac
 }

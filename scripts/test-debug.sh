@@ -17,8 +17,5 @@ case ${1:-} in
 -*) usage >&2; exit 2 ;;
 esac
 "$TOP/scripts/setup.sh" build run
-step "building the VMM, the command and the ioctl driver"
-make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-make -s -C "$TOP/tests/ioctl" OUT="$BUILD"
-make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
+build_user_space
 exec "$TOP/scripts/scenarios.sh" --kvm debug "$@"

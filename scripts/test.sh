@@ -11,14 +11,6 @@ FAILED=0
 SKIPPED=0
 SUMMARY=
 
-build_products() {
-	"$TOP/scripts/build-kvm.sh"
-	step "building the VMM, the command and the ioctl driver"
-	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-	make -s -C "$TOP/tests/ioctl" OUT="$BUILD"
-	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
-}
-
 # A suite ends with "N passed, N failed", and may say "# N skipped" before it.
 suite() {
 	local name=$1 log=$LOGS/$1.log start=$SECONDS status=0 passed failed skipped
@@ -40,7 +32,9 @@ suite() {
 mkdir -p "$LOGS"
 "$TOP/scripts/setup.sh" build run kunit dkms
 build_products
+make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
 suite command "$TOP/tools/tests/cli.sh" "$BUILD/static/kvm-invpolicy"
+suite counter "$TOP/bench/tcg-count/test.sh" "$BUILD"
 suite scenarios "$TOP/scripts/scenarios.sh"
 suite kunit "$TOP/scripts/kunit.sh"
 suite dkms "$TOP/tests/dkms.sh"

@@ -7,19 +7,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /lib/scenarios/lib.sh
 
-# Takes the counters of a VM at one moment; counter reads them.
-take_counters() {
-	kvm-invpolicy stat "$1" --json >/run/counters
-}
-
-counter() {
-	json_get "$1" </run/counters
-}
-
-numa_events_reach() {
-	take_counters "$1" && [ "$(counter numa_events)" -ge "$2" ]
-}
-
 # What KVM had unmapped before is faulted in once more, and the host may then migrate it,
 # which is an event: done when there is none for a while.
 settled() {
@@ -75,7 +62,7 @@ start_vmm stock --memory 32
 
 kvm-invpolicy attach "$skipped" numa=skip
 numa_on 16 500
-check numa-events-seen wait_for 60 numa_events_reach "$skipped" 5
+check numa-events-seen wait_for 60 counter_reaches "$skipped" numa_events 5
 
 check settled wait_for 60 settled "$skipped"
 before_other=$(unmap_events "$stock")

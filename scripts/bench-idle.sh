@@ -1,19 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs a benchmark of bench/ in the test machine, counts the instructions it marks, and
-# puts its rows into build/bench.json.
+# Counts the instructions of an event that no policy changes, and puts the rows into
+# build/bench.json.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/bench-lib.sh"
 
-JSON=$BUILD/bench.json
+RUN=$BUILD/bench-idle
 # Of mark_loop() in bench/tcg-count/mark.h.
 LOOP_INSTRUCTIONS=2001
 
-build_products() {
-	"$TOP/scripts/build-kvm.sh"
-	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
+build_counters() {
 	make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
 	gcc -std=gnu11 -Wall -Wextra -O2 -static \
 		-I"$TOP/module/include/uapi" -I"$TOP/bench/tcg-count" \
@@ -23,10 +20,11 @@ build_products() {
 build_initramfs() {
 	local module
 
+	mkdir -p "$RUN"
 	for module in kvm kvm-amd; do
 		unpack_stock_module "$module" "$RUN/stock"
 	done
-	echo "$NAME" >"$RUN/list"
+	echo idle >"$RUN/list"
 	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --modules-dir "$BUILD/kvm" \
 		--file "$BUILD/vmm:/bin/vmm" --file "$BUILD/events:/bin/events" \
 		--file "$BUILD/static/kvm-invpolicy:/bin/kvm-invpolicy" \
@@ -34,7 +32,7 @@ build_initramfs() {
 		--file "$RUN/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko" \
 		--file "$RUN/list:/etc/scenarios" \
 		--file "$TOP/tests/scenarios/lib.sh:/lib/scenarios/lib.sh" \
-		--file "$TOP/bench/$NAME.sh:/lib/scenarios/$NAME.sh"
+		--file "$TOP/bench/idle.sh:/lib/scenarios/idle.sh"
 }
 
 # The plugin's lines of each turn follow one another in the order of the turns: prints
@@ -42,7 +40,7 @@ build_initramfs() {
 windows() {
 	awk '
 		function fail(why) {
-			print "bench.sh: error: " FILENAME ": " why >"/dev/stderr"
+			print "bench-idle.sh: error: " FILENAME ": " why >"/dev/stderr"
 			failed = 1
 			exit 1
 		}
@@ -57,47 +55,38 @@ windows() {
 }
 
 # A turn's figure is the median of its windows, for interrupts fall into some.
-turns_idle() {
+turns() {
 	windows | jq -R -n '
 		def median: sort | .[length / 2 | floor];
 		[inputs / " " | { turn: .[0], policy: .[1], event: .[2], count: (.[3] | tonumber) }]
 		| [group_by(.turn)[] | (map(.count) | median) as $count | .[0] | .count = $count]'
 }
 
-rows_idle() {
+rows() {
 	local turns
 
-	turns=$(turns_idle)
+	turns=$(turns)
 	jq -e --argjson expected "$LOOP_INSTRUCTIONS" \
 		'map(select(.event == "loop")) | length > 0 and all(.count == $expected)' \
 		<<<"$turns" >/dev/null ||
 		die "a loop of $LOOP_INSTRUCTIONS instructions was not counted so: see $RUN/counts.txt"
-	jq --arg bench "$NAME" '
+	jq '
 		def median: sort | .[length / 2 | floor];
 		map(select(.event != "loop"))
 		| group_by(.event)[]
 		| (map(select(.policy == "stock").count) | median) as $stock
 		| group_by(.policy)[]
-		| { bench: $bench, event: .[0].event, policy: .[0].policy } as $row
+		| { bench: "idle", event: .[0].event, policy: .[0].policy } as $row
 		| map(.count) | { value: median, spread: [min, max] }
 		| $row + { metric: "instructions_per_event" } + .,
 		  $row + { metric: "ratio_to_stock", value: (.value / $stock), spread: (.spread | map(. / $stock)) }
 	' <<<"$turns" | jq -s .
 }
 
-merge_rows() {
-	local old='[]'
-
-	[[ ! -s $JSON ]] || old=$(cat "$JSON")
-	jq --arg bench "$NAME" --argjson old "$old" \
-		'($old | map(select(.bench != $bench))) + .' >"$JSON.new"
-	mv "$JSON.new" "$JSON"
-}
-
-table_idle() {
-	jq -r --arg bench "$NAME" '
+table() {
+	jq -r '
 		["stock", "unattached", "kvm", "skip"] as $order
-		| map(select(.bench == $bench))
+		| map(select(.bench == "idle"))
 		| group_by(.event)[]
 		| (map(select(.metric == "instructions_per_event"))
 			| sort_by(.policy as $policy | $order | index($policy))) as $counts
@@ -114,17 +103,14 @@ table_idle() {
 				"(" $4 " to " $5 ")", $6, $7 }'
 }
 
-NAME=${1:-}
-RUN=$BUILD/bench-$NAME
-[[ $# == 1 && -e $TOP/bench/$NAME.sh && $(type -t "rows_$NAME") == function ]] ||
-	die "no benchmark '$NAME': choose idle"
+(($# == 0)) || die "bench-idle.sh takes no argument"
 build_products
+build_counters
 build_initramfs
 step "booting the distribution's kernel in QEMU, which counts instructions"
 "$TOP/scripts/boot.sh" --initrd "$RUN/initramfs.cpio.gz" --timeout 1200 --results "$RUN" \
 	--append invp.kvm=patched --plugin "$BUILD/tcg-count.so,out=$RUN/counts.txt" ||
 	die "the benchmark did not come to its end: see $RUN/console.log"
-"rows_$NAME" >"$RUN/rows.json"
-merge_rows <"$RUN/rows.json"
-"table_$NAME"
+rows | merge_rows '.bench == "idle"'
+table
 echo "median instructions of the CPU that sends the event, emulated; rows in ${JSON#"$TOP"/}"
