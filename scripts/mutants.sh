@@ -89,7 +89,7 @@ check_headers() {
 # --- running ----------------------------------------------------------------
 
 copy_project() {
-	mkdir -p "$TREE"
+	mkdir -p "$TREE/build"
 	rsync -a --delete --exclude=/build --exclude=/.git "$TOP/" "$TREE/"
 }
 
@@ -145,7 +145,7 @@ run_mutant() {
 	local tests log words status
 
 	while read -r tests; do
-		log=$OUT/$1.${tests// /-}.log
+		log=$OUT/$1.${tests//[^[:alnum:].-]/-}.log
 		read -r -a words <<<"$tests"
 		step "$1: $tests"
 		SECONDS=0
