@@ -18,35 +18,37 @@
 #define NUMA_RUNS	4096
 
 /* A round looks at no more, that a rate which nothing uses up does not keep a CPU busy. */
-#define ROUND_WALK_MAX	SZ_64M
+#define ROUND_WALK_MAX	((u64)SZ_64M)
 
 /* A guest touches what it uses again at once; what is cleared later did not migrate. */
-#define RECENT_NS	(2 * NSEC_PER_SEC)
+#define RECENT_NS	(2ULL * NSEC_PER_SEC)
 
 static struct workqueue_struct *workqueue;
 
-static void count(struct invp_numa *numa, const struct invp_protnone *walk,
-		  const struct kvm_invalidate_unmapped *unmapped)
+static void count_walk(struct invp_numa *numa, const struct invp_protnone *walk)
 {
 	struct invp_counters __percpu *percpu = numa->stats->percpu;
 
 	this_cpu_add(percpu->numa_pages_protected, walk->protected);
 	this_cpu_add(percpu->numa_pages_pinned, walk->pinned);
 	this_cpu_add(percpu->numa_pages_placed, walk->placed);
-	this_cpu_add(percpu->numa_pages_unmapped, unmapped->pages);
-	this_cpu_add(percpu->numa_flushes, unmapped->flushes);
 }
 
-/* Unmaps the runs of a walk and makes room for the next ones. */
-static void unmap_runs(struct invp_numa *numa, struct invp_protnone *walk,
-		       struct kvm_invalidate_unmapped *unmapped)
+/* Unmaps the runs of a walk, makes room for the next ones, and returns the pages. */
+static unsigned long unmap_runs(struct invp_numa *numa, struct invp_protnone *walk)
 {
+	struct invp_counters __percpu *percpu = numa->stats->percpu;
+	struct kvm_invalidate_unmapped unmapped = {};
+
 	if (!walk->nr)
-		return;
-	invp_hooks_unmap(numa->kvm, walk->runs, walk->nr, unmapped);
-	trace_invp_unmap(walk->runs, walk->nr, unmapped->pages, unmapped->flushes);
-	this_cpu_add(numa->stats->percpu->numa_runs, walk->nr);
+		return 0;
+	invp_hooks_unmap(numa->kvm, walk->runs, walk->nr, &unmapped);
+	trace_invp_unmap(walk->runs, walk->nr, unmapped.pages, unmapped.flushes);
+	this_cpu_add(percpu->numa_runs, walk->nr);
+	this_cpu_add(percpu->numa_pages_unmapped, unmapped.pages);
+	this_cpu_add(percpu->numa_flushes, unmapped.flushes);
 	walk->nr = 0;
+	return unmapped.pages;
 }
 
 static struct invp_protnone new_walk(struct invp_numa *numa, struct mm_struct *mm)
@@ -62,7 +64,6 @@ static struct invp_protnone new_walk(struct invp_numa *numa, struct mm_struct *m
 
 static void unmap_precisely(struct invp_numa *numa, const struct mmu_notifier_range *range)
 {
-	struct kvm_invalidate_unmapped unmapped = {};
 	unsigned long next = range->start;
 	struct invp_protnone walk;
 
@@ -70,9 +71,9 @@ static void unmap_precisely(struct invp_numa *numa, const struct mmu_notifier_ra
 	walk = new_walk(numa, range->mm);
 	while (next < range->end) {
 		next = invp_protnone_walk(&walk, next, range->end);
-		unmap_runs(numa, &walk, &unmapped);
+		unmap_runs(numa, &walk);
 	}
-	count(numa, &walk, &unmapped);
+	count_walk(numa, &walk);
 }
 
 static void add_waiting(struct invp_numa *numa, unsigned long start, unsigned long end)
@@ -84,8 +85,10 @@ static void add_waiting(struct invp_numa *numa, unsigned long start, unsigned lo
 /* Whole page tables: to unmap part of a huge page is to unmap all of it. */
 static bool take_waiting(struct invp_numa *numa, u64 bytes, struct invp_range *taken)
 {
+	bytes = round_up(min(bytes, ROUND_WALK_MAX), PMD_SIZE);
+
 	guard(spinlock)(&numa->lock);
-	if (!invp_range_set_take(&numa->waiting, numa->next, round_up(bytes, PMD_SIZE), taken))
+	if (!invp_range_set_take(&numa->waiting, numa->next, bytes, taken))
 		return false;
 	numa->next = taken->end;
 	return true;
@@ -137,19 +140,23 @@ static void remember_runs(struct invp_numa *numa, const struct invp_protnone *wa
 {
 	unsigned int i;
 
+	numa->found.nr = 0;
+	for (i = 0; i < walk->nr; i++)
+		invp_range_set_add(&numa->found, walk->runs[i].start, walk->runs[i].end);
+
 	guard(spinlock)(&numa->lock);
 	if (now - numa->recent_since > RECENT_NS) {
 		numa->recent.nr = 0;
 		numa->recent_since = now;
 	}
-	for (i = 0; i < walk->nr; i++)
-		invp_range_set_add(&numa->recent, walk->runs[i].start, walk->runs[i].end);
+	for (i = 0; i < numa->found.nr; i++)
+		invp_range_set_add(&numa->recent, numa->found.range[i].start,
+				   numa->found.range[i].end);
 }
 
 static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 {
-	struct kvm_invalidate_unmapped unmapped = {};
-	u64 now = ktime_get_ns();
+	u64 now = ktime_get_ns(), bytes;
 	struct invp_protnone walk;
 
 	guard(mutex)(&numa->walk_mutex);
@@ -157,10 +164,10 @@ static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 	walk_waiting(numa, &walk, now);
 	/* A page can migrate as soon as it is unmapped. */
 	remember_runs(numa, &walk, now);
-	unmap_runs(numa, &walk, &unmapped);
+	bytes = (u64)unmap_runs(numa, &walk) << PAGE_SHIFT;
 	scoped_guard(spinlock, &numa->lock)
-		invp_pace_unmapped(&numa->pace, (u64)unmapped.pages << PAGE_SHIFT, now);
-	count(numa, &walk, &unmapped);
+		invp_pace_unmapped(&numa->pace, bytes, now);
+	count_walk(numa, &walk);
 	this_cpu_inc(numa->stats->percpu->numa_rounds);
 }
 
@@ -237,12 +244,13 @@ void invp_numa_cleared(struct invp_numa *numa, const struct mmu_notifier_range *
 {
 	unsigned long bytes = range->end - range->start;
 
-	/* A migration clears one folio. */
-	if (bytes > PMD_SIZE)
+	/* A hint migrates one folio, in the task that faults: a vCPU's. */
+	if (bytes > PMD_SIZE || current->mm != range->mm)
 		return;
 
 	guard(spinlock)(&numa->lock);
-	if (!invp_range_set_intersects(&numa->recent, range->start, range->end))
+	if (ktime_get_ns() - numa->recent_since > 2 * RECENT_NS ||
+	    !invp_range_set_intersects(&numa->recent, range->start, range->end))
 		return;
 	invp_pace_migrated(&numa->pace, bytes);
 	this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);

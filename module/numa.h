@@ -19,8 +19,9 @@ struct mmu_notifier_range;
  * @kvm: the VM, alive until invp_numa_destroy()
  * @settings: of the VM; may change at any time
  * @stats: counters of the VM
- * @walk_mutex: guards @runs and keeps walks from doing the same pages twice
+ * @walk_mutex: guards @runs and @found and keeps walks from doing the same pages twice
  * @runs: found by a walk and to be unmapped
+ * @found: paced: the same as a set, to be added to @recent at once
  * @lock: guards all below but @work
  * @waiting: paced: announced and not looked at yet
  * @recent: paced: unmapped in the last rounds, to know migrations by
@@ -36,6 +37,7 @@ struct invp_numa {
 	struct invp_stats *stats;
 	struct mutex walk_mutex;
 	struct invp_range *runs;
+	struct invp_range_set found;
 	spinlock_t lock;
 	struct invp_range_set waiting;
 	struct invp_range_set recent;

@@ -55,6 +55,9 @@ static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_poli
 		invp_numa_cleared(&vm->numa, range);
 	if (invp_action(&vm->settings, reason) != INVP_ACTION_ELIDE)
 		return KVM_INVALIDATE_DEFAULT;
+	/* It can become one that attach would have refused. */
+	if (invp_vm_type_refused(vm->kvm))
+		return KVM_INVALIDATE_DEFAULT;
 
 	this_cpu_inc(vm->stats.percpu->numa_elided);
 	return KVM_INVALIDATE_ELIDE;

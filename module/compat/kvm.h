@@ -32,14 +32,19 @@ static inline bool invp_vm_type_refused(struct kvm *kvm)
 static inline int invp_vcpu_only_node(struct kvm_vcpu *vcpu)
 {
 	struct task_struct *task;
+	unsigned int cpu;
 	int node;
 
 	guard(rcu)();
 	task = pid_task(rcu_dereference(vcpu->pid), PIDTYPE_PID);
 	if (!task)
 		return NUMA_NO_NODE;
-	node = cpu_to_node(cpumask_first(task->cpus_ptr));
-	return cpumask_subset(task->cpus_ptr, cpumask_of_node(node)) ? node : NUMA_NO_NODE;
+	/* Empty for a moment, if it changes just now. */
+	cpu = cpumask_first(&task->cpus_mask);
+	if (cpu >= nr_cpu_ids)
+		return NUMA_NO_NODE;
+	node = cpu_to_node(cpu);
+	return cpumask_subset(&task->cpus_mask, cpumask_of_node(node)) ? node : NUMA_NO_NODE;
 }
 
 /*
