@@ -9,14 +9,12 @@
 . /lib/scenarios/lib.sh
 
 modprobe kvm_invpolicy
-echo 40 >/proc/sys/vm/nr_hugepages
 numa_on 32 500
 check_migration numa=precise
 for backing in anon memfd; do
 	check_pinned $backing numa=precise
 done
-for backing in anon anon-thp memfd hugetlb; do
+for backing in anon anon-thp memfd; do
 	check_contents $backing numa_pages_unmapped numa=precise
 done
 numa_off
-echo 0 >/proc/sys/vm/nr_hugepages

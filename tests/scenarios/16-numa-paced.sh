@@ -54,7 +54,6 @@ none_attached() {
 	[ "$(kvm-invpolicy list --json | json_get count)" -eq 0 ]
 }
 
-echo 40 >/proc/sys/vm/nr_hugepages
 numa_on 32 500
 
 start_waiting fault
@@ -74,8 +73,7 @@ check_migration numa=paced
 for backing in anon memfd; do
 	check_pinned $backing numa=paced
 done
-for backing in anon anon-thp memfd hugetlb; do
+for backing in anon anon-thp memfd; do
 	check_contents $backing numa_pages_unmapped numa=paced
 done
 numa_off
-echo 0 >/proc/sys/vm/nr_hugepages
