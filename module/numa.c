@@ -78,20 +78,23 @@ static void unmap_precisely(struct invp_numa *numa, const struct mmu_notifier_ra
 
 static void add_waiting(struct invp_numa *numa, unsigned long start, unsigned long end)
 {
-	guard(spinlock)(&numa->lock);
+	spin_lock(&numa->lock);
 	invp_range_set_add(&numa->waiting, start, end);
+	spin_unlock(&numa->lock);
 }
 
 /* Whole page tables: to unmap part of a huge page is to unmap all of it. */
 static bool take_waiting(struct invp_numa *numa, u64 bytes, struct invp_range *taken)
 {
-	bytes = round_up(min(bytes, ROUND_WALK_MAX), PMD_SIZE);
+	bool found;
 
-	guard(spinlock)(&numa->lock);
-	if (!invp_range_set_take(&numa->waiting, numa->next, bytes, taken))
-		return false;
-	numa->next = taken->end;
-	return true;
+	bytes = round_up(min(bytes, ROUND_WALK_MAX), PMD_SIZE);
+	spin_lock(&numa->lock);
+	found = invp_range_set_take(&numa->waiting, numa->next, bytes, taken);
+	if (found)
+		numa->next = taken->end;
+	spin_unlock(&numa->lock);
+	return found;
 }
 
 static u64 bytes_found(const struct invp_protnone *walk)
@@ -105,8 +108,9 @@ static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64
 	struct invp_range piece;
 	u64 tokens;
 
-	scoped_guard(spinlock, &numa->lock)
-		tokens = invp_pace_tokens(&numa->pace, now);
+	spin_lock(&numa->lock);
+	tokens = invp_pace_tokens(&numa->pace, now);
+	spin_unlock(&numa->lock);
 	while (bytes_found(walk) < tokens && walked < ROUND_WALK_MAX &&
 	       take_waiting(numa, tokens - bytes_found(walk), &piece)) {
 		end = invp_protnone_walk(walk, piece.start, piece.end);
@@ -127,13 +131,16 @@ static bool round_is_due(struct invp_numa *numa)
 	u64 ceiling = (u64)READ_ONCE(numa->settings->numa_pace_mbps) << 20;
 	u64 guest_bytes = invp_guest_bytes(numa->kvm);
 	u32 vcpu_nodes = invp_vcpu_nodes(numa->kvm);
+	bool due;
 
-	guard(spinlock)(&numa->lock);
+	spin_lock(&numa->lock);
 	invp_pace_configure(&numa->pace, ceiling, guest_bytes);
 	if (numa->vcpu_nodes != vcpu_nodes)
 		invp_pace_vcpus_moved(&numa->pace);
 	numa->vcpu_nodes = vcpu_nodes;
-	return !invp_pace_delay(&numa->pace, ktime_get_ns());
+	due = !invp_pace_delay(&numa->pace, ktime_get_ns());
+	spin_unlock(&numa->lock);
+	return due;
 }
 
 static void remember_runs(struct invp_numa *numa, const struct invp_protnone *walk, u64 now)
@@ -144,7 +151,7 @@ static void remember_runs(struct invp_numa *numa, const struct invp_protnone *wa
 	for (i = 0; i < walk->nr; i++)
 		invp_range_set_add(&numa->found, walk->runs[i].start, walk->runs[i].end);
 
-	guard(spinlock)(&numa->lock);
+	spin_lock(&numa->lock);
 	if (now - numa->recent_since > RECENT_NS) {
 		numa->recent.nr = 0;
 		numa->recent_since = now;
@@ -152,6 +159,7 @@ static void remember_runs(struct invp_numa *numa, const struct invp_protnone *wa
 	for (i = 0; i < numa->found.nr; i++)
 		invp_range_set_add(&numa->recent, numa->found.range[i].start,
 				   numa->found.range[i].end);
+	spin_unlock(&numa->lock);
 }
 
 static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
@@ -165,8 +173,9 @@ static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 	/* A page can migrate as soon as it is unmapped. */
 	remember_runs(numa, &walk, now);
 	bytes = (u64)unmap_runs(numa, &walk) << PAGE_SHIFT;
-	scoped_guard(spinlock, &numa->lock)
-		invp_pace_unmapped(&numa->pace, bytes, now);
+	spin_lock(&numa->lock);
+	invp_pace_unmapped(&numa->pace, bytes, now);
+	spin_unlock(&numa->lock);
 	count_walk(numa, &walk);
 	this_cpu_inc(numa->stats->percpu->numa_rounds);
 }
@@ -175,19 +184,21 @@ static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 static void queue_round(struct invp_numa *numa)
 {
 	u64 delay;
+	bool wanted;
 
-	scoped_guard(spinlock, &numa->lock) {
-		if (!numa->waiting.nr)
-			return;
-		delay = invp_pace_delay(&numa->pace, ktime_get_ns());
-	}
-	queue_delayed_work(workqueue, &numa->work, nsecs_to_jiffies(delay + TICK_NSEC - 1));
+	spin_lock(&numa->lock);
+	wanted = numa->waiting.nr;
+	delay = invp_pace_delay(&numa->pace, ktime_get_ns());
+	spin_unlock(&numa->lock);
+	if (wanted)
+		queue_delayed_work(workqueue, &numa->work, nsecs_to_jiffies(delay + TICK_NSEC - 1));
 }
 
 static void drop_waiting(struct invp_numa *numa)
 {
-	guard(spinlock)(&numa->lock);
+	spin_lock(&numa->lock);
 	numa->waiting.nr = 0;
+	spin_unlock(&numa->lock);
 }
 
 /*
@@ -248,12 +259,13 @@ void invp_numa_cleared(struct invp_numa *numa, const struct mmu_notifier_range *
 	if (bytes > PMD_SIZE || current->mm != range->mm)
 		return;
 
-	guard(spinlock)(&numa->lock);
-	if (ktime_get_ns() - numa->recent_since > 2 * RECENT_NS ||
-	    !invp_range_set_intersects(&numa->recent, range->start, range->end))
-		return;
-	invp_pace_migrated(&numa->pace, bytes);
-	this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);
+	spin_lock(&numa->lock);
+	if (ktime_get_ns() - numa->recent_since < 2 * RECENT_NS &&
+	    invp_range_set_intersects(&numa->recent, range->start, range->end)) {
+		invp_pace_migrated(&numa->pace, bytes);
+		this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);
+	}
+	spin_unlock(&numa->lock);
 }
 
 /**
@@ -268,10 +280,11 @@ void invp_numa_stats(struct invp_numa *numa, struct kvm_invpolicy_stats *stats)
 	if (!invp_numa_is_paced(numa->settings))
 		return;
 
-	guard(spinlock)(&numa->lock);
+	spin_lock(&numa->lock);
 	stats->numa_pace_rate = numa->pace.rate;
 	stats->numa_pace_tokens = invp_pace_tokens(&numa->pace, ktime_get_ns());
 	stats->numa_pace_waiting = invp_range_set_bytes(&numa->waiting);
+	spin_unlock(&numa->lock);
 }
 
 /**

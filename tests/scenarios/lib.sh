@@ -259,6 +259,15 @@ local_reaches() {
 	[ "$(local_percent "$1")" -ge "$2" ]
 }
 
+# note_guest NAME: what its threads are at.
+note_guest() {
+	eval "_pid=\$${1}_PID"
+	note "$(ctl "$1" stat)"
+	for _task in /proc/"$_pid"/task/*; do
+		note "thread ${_task##*/}: $(tr '\n' ' ' <"$_task/stack")"
+	done
+}
+
 # check_migration SETTING…: pages follow the guest, and it finds them at their new place;
 # far fewer flushes than pages.
 check_migration() {
@@ -267,6 +276,7 @@ check_migration() {
 	kvm-invpolicy attach "$vm_PID" "$@"
 	ctl vm mbind off
 	check migration-pages-follow wait_for 180 local_reaches vm 90
+	local_reaches vm 90 || note_guest vm
 	take_counters "$vm_PID"
 	note "$(cat /run/counters)"
 	check migration-pages-unmapped [ "$(counter numa_pages_unmapped)" -ge 8192 ]
