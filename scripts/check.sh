@@ -325,6 +325,20 @@ versions() {
 	version_is CHANGELOG.md "$(sed -n '/^## /{s/^## \([^ ]*\).*/\1/p;q}' CHANGELOG.md)"
 }
 
+# number_defined NAME FILE
+number_defined() {
+	sed -n "s/^#define $1[[:space:]]*//p" "$2"
+}
+
+# The command tells of a KVM with other hooks before any module is loaded.
+hook_versions() {
+	local hooks=$HOOKED/include/linux/kvm_invalidate_policy.h
+
+	[[ $(number_defined INVP_HOOK_VERSION tools/device.h) == \
+	   $(number_defined KVM_INVALIDATE_POLICY_VERSION "$hooks") ]] ||
+		{ echo "tools/device.h and the patch have different hook versions"; return 1; }
+}
+
 # Home and work folders, fixed folders below /tmp, hosts of package registries.
 foreign_places() {
 	grep -rnIE -e '(^|[^[:alnum:]_.$}/-])/(home|root|work|Users)/[[:alnum:]._]' \
@@ -377,6 +391,7 @@ done
 check "kernel version tests only in compat/" version_tests
 check "files under $MAX_LINES lines" no_output long_files
 check "one version everywhere" versions
+check "one hook version everywhere" hook_versions
 check "no machine paths, no registry hosts" no_output foreign_places
 
 printf '1..%d\n' $((PASSED + FAILED))
