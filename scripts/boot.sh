@@ -125,10 +125,13 @@ seen() {
 	grep -q -E "$1" "$RESULTS/verdict.tap"
 }
 
-# Names the fault if the emulator, not the kernel, is to blame: text that was just
-# patched traps on a CPU that still ran the old text, or a CPU is deaf.
+# Names the fault if the emulator, not the kernel, is to blame: a guest that can take no
+# exception has shut down, text that was just patched traps on a CPU that still ran the old
+# text, or a CPU is deaf.
 emulator_fault() {
-	if seen '^end$'; then
+	if seen 'vCPU .* unexpected exit reason 0x8'; then
+		echo "a guest shut down"
+	elif seen '^end$'; then
 		return
 	elif [[ $(first_fault) == *"Oops: int3:"* ]]; then
 		echo "Oops: int3"

@@ -338,6 +338,8 @@ policy_unloaded() {
 cleanup() {
 	_status=$?
 	trap - EXIT
+	# A scenario that gave up waiting does not know why.
+	[ $_status -eq 0 ] || grep -h '^vmm: ' /run/*.out 2>/dev/null | sed 's/^/# /' >&3 || true
 	for _pid in $VMMS; do
 		kill -KILL "$_pid" 2>/dev/null || true
 	done
