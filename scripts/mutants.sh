@@ -8,6 +8,7 @@ set -euo pipefail
 FOLDER=$TOP/tests/mutants
 OUT=$BUILD/mutants
 TREE=$OUT/tree
+KVM_CACHE=$OUT/cache
 PATCHES=patches/${SOURCE_PACKAGE/source-/}
 
 PASSED=0
@@ -17,12 +18,13 @@ usage() {
 	cat <<-'END'
 	usage: mutants.sh [MUTANT…]
 	  Default: all of tests/mutants. A mutant is a patch for the project's own files, or
-	  for KVM with the companion patch in it (debug: and the contract checker). Before it:
-	    # caught-by: scenario patched|debug SCENARIO…
+	  for KVM as it is built (debug: with the contract checker in it). Before it:
+	    # caught-by: scenario stock|patched|debug SCENARIO…
 	    # caught-by: kunit SUITE[.TEST]
 	    # says: EXTENDED REGULAR EXPRESSION
-	  Each run must fail, and its output or the console must say so. What was printed is
-	  kept in build/mutants.
+	  Each run must fail, and its output or the console must say so, or all of it if there
+	  are several such lines; then the run is stopped. What was printed is kept in
+	  build/mutants.
 	END
 }
 
@@ -48,15 +50,13 @@ is_for_debug_kernel() {
 	[[ $(header caught-by "$1") == "scenario debug "* ]]
 }
 
-# The series at whose end the mutant of a kernel file goes.
-series_of() {
-	if is_for_debug_kernel "$1"; then echo series.debug; else echo series; fi
-}
-
-# patches_below MUTANT: the patches that it is made for.
+# patches_below MUTANT: the patches that the mutant of a kernel file is made for.
 patches_below() {
-	cat "$TOP/$PATCHES/series"
-	! is_for_debug_kernel "$1" || cat "$TOP/$PATCHES/series.debug"
+	if is_for_debug_kernel "$1"; then
+		cat "$TOP/$PATCHES"/series{,.debug}
+	else
+		cat "$TOP/$PATCHES"/series{,.out-of-tree}
+	fi
 }
 
 # Below the top of a repository git apply would leave out what lies elsewhere in it.
@@ -81,8 +81,8 @@ check_headers() {
 	[[ -n $(header says "$1") ]] || die "mutant $1 needs a line '# says: …'"
 	[[ -n $(header caught-by "$1") ]] || die "mutant $1 needs a line '# caught-by: …'"
 	while read -r line; do
-		[[ $line =~ ^(scenario\ (patched|debug)|kunit)\ [^\ ] ]] ||
-			die "mutant $1: '# caught-by: $line': give scenario patched, scenario debug or kunit"
+		[[ $line =~ ^(scenario\ (stock|patched|debug)|kunit)\ [^\ ] ]] ||
+			die "mutant $1: '# caught-by: $line': give scenario stock, patched or debug, or kunit"
 	done < <(header caught-by "$1")
 }
 
@@ -93,30 +93,99 @@ copy_project() {
 	rsync -a --delete --exclude=/build --exclude=/.git "$TOP/" "$TREE/"
 }
 
+# apply FOLDER MUTANT [OPTION]: to the files below a folder.
+apply() {
+	patch --directory="$1" --strip=1 --forward --fuzz=0 --silent "${@:3}" <"$FOLDER/$2.patch"
+}
+
+# The script that builds the debug kernel builds again what a patch changes, and no more.
 apply_mutant() {
-	if changes_kernel "$1"; then
+	if ! changes_kernel "$1"; then
+		apply "$TREE" "$1"
+	elif is_for_debug_kernel "$1"; then
 		cp "$FOLDER/$1.patch" "$TREE/$PATCHES/"
-		echo "$1.patch" >>"$TREE/$PATCHES/$(series_of "$1")"
-	else
-		patch --directory="$TREE" --strip=1 --forward --fuzz=0 --silent <"$FOLDER/$1.patch"
+		echo "$1.patch" >>"$TREE/$PATCHES/series.debug"
 	fi
 }
 
-run_scenarios_patched() {
-	"$TREE/scripts/build-kvm.sh"
+build_kvm() {
+	XDG_CACHE_HOME=$KVM_CACHE KERNEL_SOURCE=$SOURCE "$TREE/scripts/build-kvm.sh"
+}
+
+# In a cache of the mutants' own, where nobody else finds one of them. What it is built
+# from is kept in it; a run that was broken off leaves more there.
+build_pristine_kvm() {
+	if ! diff -rq "$KVM_CACHE/patches" "$TOP/$PATCHES"; then
+		rm -rf "$KVM_CACHE"
+		mkdir -p "$KVM_CACHE"
+		cp -r "$TOP/$PATCHES" "$KVM_CACHE/patches"
+	fi
+	build_kvm
+}
+
+# In place, so that no more is built again than what the mutant changes.
+build_kvm_with_mutant() {
+	local kvm
+
+	build_pristine_kvm
+	kvm=$(find "$KVM_CACHE/kvm_invpolicy" -maxdepth 1 -name 'kvm-*')
+	touch "$KVM_CACHE/patches/mutant"
+	apply "$kvm" "$1"
+	build_kvm
+	apply "$kvm" "$1" --reverse
+	rm "$KVM_CACHE/patches/mutant"
+}
+
+# run_scenarios MUTANT KIND SCENARIO…
+run_scenarios() {
+	if changes_kernel "$1"; then build_kvm_with_mutant "$1"; else build_pristine_kvm; fi
 	make -s -C "$TREE/tests/vmm" OUT="$TREE/build"
 	make -s -C "$TREE/tests/ioctl" OUT="$TREE/build"
 	make -s -C "$TREE/tools" OUT="$TREE/build/static" LDFLAGS=-static
-	"$TREE/scripts/scenarios.sh" --kvm patched "$@"
+	"$TREE/scripts/scenarios.sh" --kvm "${@:2}"
 }
 
-# run_tests KIND ARGUMENT…: as a line "caught-by" names them.
+# run_tests MUTANT KIND ARGUMENT…: as a line "caught-by" names them.
 run_tests() {
-	case $1:$2 in
-	scenario:debug) "$TREE/scripts/test-debug.sh" "${@:3}" ;;
-	scenario:*) run_scenarios_patched "${@:3}" ;;
-	kunit:*) "$TREE/scripts/kunit.sh" "$2" ;;
+	case $2:$3 in
+	scenario:debug) "$TREE/scripts/test-debug.sh" "${@:4}" ;;
+	scenario:*) run_scenarios "$1" "${@:3}" ;;
+	kunit:*) "$TREE/scripts/kunit.sh" "$3" ;;
 	esac
+}
+
+consoles() {
+	find "$TREE/build" -name console.log -newer "$OUT/started"
+}
+
+# says_all MUTANT LOG
+says_all() {
+	local line files
+
+	mapfile -t files < <(consoles)
+	while read -r line; do
+		grep -q -E -e "$line" "$2" "${files[@]}" || return
+	done < <(header says "$1")
+}
+
+# run_until_said MUTANT LOG KIND ARGUMENT…: what a mutant breaks beyond that takes long.
+# Sets STATUS: called as a condition, it would go on after a build that failed.
+run_until_said() {
+	local mutant=$1 log=$2 run
+
+	set -m
+	run_tests "$mutant" "${@:3}" >"$log" 2>&1 </dev/null &
+	run=$!
+	set +m
+	# shellcheck disable=SC2064 # the local is gone when the trap runs
+	trap "kill -TERM -- -$run 2>/dev/null" EXIT
+	while kill -0 "$run" 2>/dev/null && ! says_all "$mutant" "$log"; do
+		sleep 1
+	done
+	kill -TERM -- "-$run" 2>/dev/null || true
+	trap - EXIT
+	STATUS=0
+	wait "$run" || STATUS=$?
 }
 
 verdict() {
@@ -125,24 +194,23 @@ verdict() {
 
 # A mutant that fails to build, or upsets something else, is not caught.
 judge() {
-	local mutant=$1 status=$2 tests=$3 log=$4 consoles
+	local mutant=$1 status=$2 tests=$3 log=$4
 
-	mapfile -t consoles < <(find "$TREE/build" -name console.log -newer "$OUT/started")
 	if ((status == 0)); then
 		FAILED=$((FAILED + 1))
 		verdict 'not ok' "$mutant" "SURVIVED $tests: see ${log#"$TOP"/}"
-	elif ! grep -q -E -e "$(header says "$mutant")" "$log" "${consoles[@]}"; then
+	elif ! says_all "$mutant" "$log"; then
 		FAILED=$((FAILED + 1))
 		verdict 'not ok' "$mutant" "$tests failed, but not for what it is to say: see ${log#"$TOP"/}"
 	else
 		PASSED=$((PASSED + 1))
 		verdict ok "$mutant" "caught by $tests in $SECONDS s"
 	fi
-	((!${#consoles[@]})) || cat "${consoles[@]}" >"${log%.log}.console.log"
+	consoles | xargs -r cat >"${log%.log}.console.log"
 }
 
 run_mutant() {
-	local tests log words status
+	local tests log words
 
 	while read -r tests; do
 		log=$OUT/$1.${tests//[^[:alnum:].-]/-}.log
@@ -150,9 +218,8 @@ run_mutant() {
 		step "$1: $tests"
 		SECONDS=0
 		touch "$OUT/started"
-		status=0
-		run_tests "${words[@]}" >"$log" 2>&1 </dev/null || status=$?
-		judge "$1" "$status" "$tests" "$log"
+		run_until_said "$1" "$log" "${words[@]}"
+		judge "$1" "$STATUS" "$tests" "$log"
 	done < <(header caught-by "$1")
 }
 
