@@ -189,6 +189,9 @@ static unsigned int run_continuations(struct scene *scene, __u32 attached_before
 
 	run_scene(scene, attached_before);
 	for (action = 0; action < ACTIONS; action++) {
+		/* Whatever is left behind is waited for, for seconds. */
+		if (test_failing())
+			break;
 		for (i = 0; i < scene->count; i++)
 			if (scene->actions[i] == action)
 				break;

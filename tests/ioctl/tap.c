@@ -58,6 +58,11 @@ void test_end(void)
 		       test->expectations);
 }
 
+bool test_failing(void)
+{
+	return test->unmet;
+}
+
 int tap_status(void)
 {
 	return status;

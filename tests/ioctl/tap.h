@@ -13,6 +13,7 @@
  */
 void tap_init(void);
 void test_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool test_failing(void);
 void test_end(void);
 int tap_status(void);
 
