@@ -10,11 +10,5 @@
 
 modprobe kvm_invpolicy
 numa_on 32 500
-check_migration numa=precise
-for backing in anon memfd; do
-	check_pinned $backing numa=precise
-done
-for backing in anon anon-thp memfd; do
-	check_contents $backing numa_pages_unmapped numa=precise
-done
+check_hinted numa=precise
 numa_off

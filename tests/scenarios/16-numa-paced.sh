@@ -69,11 +69,5 @@ check kill-ends-the-policy wait_for 30 none_attached
 check kill-unload rmmod kvm_invpolicy
 
 modprobe kvm_invpolicy
-check_migration numa=paced
-for backing in anon memfd; do
-	check_pinned $backing numa=paced
-done
-for backing in anon anon-thp memfd; do
-	check_contents $backing numa_pages_unmapped numa=paced
-done
+check_hinted numa=paced
 numa_off

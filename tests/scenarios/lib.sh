@@ -327,6 +327,17 @@ check_pinned() {
 	check "pinned-$backing-oracle" stop_vmm vm
 }
 
+# check_hinted SETTING: a NUMA mode that keeps the hints.
+check_hinted() {
+	check_migration "$1"
+	for backing in anon memfd; do
+		check_pinned $backing "$1"
+	done
+	for backing in anon anon-thp memfd; do
+		check_contents $backing numa_pages_unmapped "$1"
+	done
+}
+
 # --- the end ----------------------------------------------------------------
 
 policy_unloaded() {
