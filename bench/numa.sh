@@ -88,7 +88,7 @@ measure_window() {
 measure_move() {
 	sample_until settle $((SECONDS_MEASURED * 2)) is_local
 	is_local || return 0
-	ctl guest pin 2,3,0,1 >/dev/null
+	ctl guest pin 3,4,1,2 >/dev/null
 	sample move
 	sample_until move $((SECONDS_MEASURED * 2)) is_local
 }

@@ -238,13 +238,13 @@ check_contents() {
 
 # --- guests whose pages are on the wrong node, or pinned --------------------
 
-# start_misplaced NAME OPTION…: CPUs 0 and 1 are node 0's, and two vCPUs run on each
+# start_misplaced NAME OPTION…: CPUs 1 and 2 are node 0's, and two vCPUs run on each
 # node; what they sweep is on the other one, and mapped by KVM: a page that is not gives
 # the host its hint under every policy. Bound against hints until "ctl NAME mbind off".
 start_misplaced() {
 	_misplaced=$1
 	shift
-	start_vmm "$_misplaced" --vcpus 4 --pin 0,1,2,3 --node 1,0 "$@"
+	start_vmm "$_misplaced" --vcpus 4 --pin 1,2,3,4 --node 1,0 "$@"
 	ctl "$_misplaced" mbind on
 	wait_for 180 swept_twice "$_misplaced"
 }
@@ -304,7 +304,7 @@ no_refault_for_a_while() {
 check_pinned() {
 	backing=$1
 	shift
-	start_vmm vm --vcpus 4 --pin 0,1,2,3 --memory 64 --backing "$backing"
+	start_vmm vm --vcpus 4 --pin 1,2,3,4 --memory 64 --backing "$backing"
 	check "pinned-$backing-registered" ctl vm io-buffer on
 	kvm-invpolicy attach "$vm_PID" "$@"
 	check "pinned-$backing-settled" wait_for 60 no_refault_for_a_while

@@ -18,6 +18,7 @@
 #define MAILBOX_GPA		0x20000ULL
 #define STACKS_GPA		0x30000ULL
 #define STACK_SIZE		0x1000ULL
+#define TRAPS_GPA		0x70000ULL
 #define RECORDS_GPA		0x200000ULL
 #define VCPUS_MAX		64
 
@@ -102,6 +103,8 @@ static inline void store_word(uint64_t *word, uint64_t value)
 _Static_assert(sizeof(struct page_record) == 32, "layout");
 _Static_assert(sizeof(struct mailbox) * VCPUS_MAX <= STACKS_GPA - MAILBOX_GPA,
 	       "mailboxes overlap the stacks");
+_Static_assert(STACKS_GPA + STACK_SIZE * VCPUS_MAX <= TRAPS_GPA,
+	       "stacks overlap what a trap needs");
 _Static_assert(SWEPT_GPA + (SWEPT_MAX_MIB << 20) <= 1ULL << STAMP_SHIFT,
 	       "an address does not fit a stamp");
 

@@ -3,6 +3,9 @@
 #ifndef VMM_PAYLOAD_H
 #define VMM_PAYLOAD_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct vm;
 struct vcpu;
 
@@ -14,5 +17,11 @@ void arch_vm_init(struct vm *vm);
 
 /* Points the vCPU at PAYLOAD_GPA, its mailbox in the first argument register. */
 void arch_vcpu_init(struct vcpu *vcpu);
+
+/*
+ * The payload does nothing that traps. Whether the vCPU has stopped because it did all
+ * the same: text then says how.
+ */
+bool arch_vcpu_trapped(struct vcpu *vcpu, char *text, size_t size);
 
 #endif

@@ -55,16 +55,15 @@ bool vcpu_owns(const struct vcpu *vcpu, struct range range)
 	       vcpu->mailbox->first_page < range.first + range.count;
 }
 
-static void fail(struct vcpu *vcpu, const char *what, uint64_t detail)
+static void fail(struct vcpu *vcpu, const char *why)
 {
 	struct vm *vm = vcpu->vm;
 
 	pthread_mutex_lock(&vm->lock);
 	if (!vm->failed) {
 		snprintf(vm->failure, sizeof(vm->failure),
-			 "vCPU %u of VM %u stopped at page %" PRIu64 ": %s 0x%" PRIx64,
-			 vcpu->index, vm->index, load_word(&vcpu->mailbox->page),
-			 what, detail);
+			 "vCPU %u of VM %u stopped at page %" PRIu64 ": %s",
+			 vcpu->index, vm->index, load_word(&vcpu->mailbox->page), why);
 		__atomic_store_n(&vm->failed, true, __ATOMIC_RELEASE);
 		fprintf(stderr, "vmm: %s\n", vm->failure);
 	}
@@ -87,6 +86,27 @@ static void wait_while_stopped(struct vcpu *vcpu)
 	pthread_mutex_unlock(&vm->lock);
 }
 
+static void fail_at_exit(struct vcpu *vcpu)
+{
+	char why[120];
+
+	if (vcpu->run->exit_reason == KVM_EXIT_MMIO)
+		snprintf(why, sizeof(why), "no memory slot at 0x%llx",
+			 vcpu->run->mmio.phys_addr);
+	else if (!arch_vcpu_trapped(vcpu, why, sizeof(why)))
+		snprintf(why, sizeof(why), "unexpected exit reason 0x%x",
+			 vcpu->run->exit_reason);
+	fail(vcpu, why);
+}
+
+static void fail_with_errno(struct vcpu *vcpu, int error)
+{
+	char why[80];
+
+	snprintf(why, sizeof(why), "KVM_RUN failed: %s", strerror(error));
+	fail(vcpu, why);
+}
+
 static void *vcpu_thread(void *argument)
 {
 	struct vcpu *vcpu = argument;
@@ -95,19 +115,14 @@ static void *vcpu_thread(void *argument)
 	for (;;) {
 		wait_while_stopped(vcpu);
 		if (!ioctl(vcpu->fd, KVM_RUN, NULL)) {
-			if (vcpu->run->exit_reason == KVM_EXIT_MMIO)
-				fail(vcpu, "no memory slot at",
-				     vcpu->run->mmio.phys_addr);
-			else
-				fail(vcpu, "unexpected exit reason",
-				     vcpu->run->exit_reason);
+			fail_at_exit(vcpu);
 			return NULL;
 		}
 		if (errno == EFAULT) {
 			__atomic_add_fetch(&vcpu->efaults, 1, __ATOMIC_RELAXED);
 			sleep_us(EFAULT_RETRY_US);
 		} else if (errno != EINTR && errno != EAGAIN) {
-			fail(vcpu, "KVM_RUN failed with errno", errno);
+			fail_with_errno(vcpu, errno);
 			return NULL;
 		}
 	}
