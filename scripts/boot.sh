@@ -147,7 +147,9 @@ trap 'exit 143' TERM
 rm -f "$RESULTS/console-emulator.log"
 for repeats_left in 2 1 0; do
 	run_machine
-	emulator_fault && ((repeats_left)) || break
+	if ((repeats_left == 0)) || ! emulator_fault; then
+		break
+	fi
 	mv "$RESULTS/console.log" "$RESULTS/console-emulator.log"
 	printf '# repeated, %d left: a fault of the emulator (Oops: int3)\n' $((repeats_left - 1))
 done
