@@ -280,8 +280,12 @@ check_migration() {
 	take_counters "$vm_PID"
 	note "$(cat /run/counters)"
 	check migration-pages-unmapped [ "$(counter numa_pages_unmapped)" -ge 8192 ]
-	check migration-flushes-per-event \
-		[ "$(counter numa_flushes)" -le "$(counter numa_events)" ]
+	if [ "$SLOWDOWN" -gt 1 ]; then
+		skip migration-flushes-per-event "mmu_lock is given up to waiting vCPUs, each time with a flush"
+	else
+		check migration-flushes-per-event \
+			[ "$(counter numa_flushes)" -le "$(counter numa_events)" ]
+	fi
 	check migration-flushes-per-page \
 		[ $(($(counter numa_flushes) * 100)) -le "$(counter numa_pages_unmapped)" ]
 	check migration-contents ctl vm verify
