@@ -32,7 +32,10 @@
 #define GIB_SHIFT	30
 #define TSS_GPA		0xfffbd000
 
-/* Intel SDM volume 3, 6.14: 64-bit gates, task state and the frame of a trap. */
+/*
+ * 64-bit gates, task state and the frame of a trap: Intel SDM volume 3, 6.14. Vectors 29 and
+ * 30 are AMD's: APM volume 2, 8.2.
+ */
 #define VECTORS		32
 #define PUSHES_ERROR_CODE \
 	(1u << 8 | 1u << 10 | 1u << 11 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 17 | \
@@ -63,7 +66,7 @@ struct task_state {
 	uint16_t io_map;
 } __attribute__((__packed__));
 
-/* What the handler pushed, and below it what the CPU did. */
+/* What the handler pushed, and above it what the CPU did. */
 struct trap_frame {
 	uint64_t vector;
 	uint64_t error_code;
