@@ -13,7 +13,7 @@ PATCHES=patches/${SOURCE_PACKAGE/source-/}
 UAPI=module/include/uapi
 MAX_LINES=500
 # By the number of a patch: lines that it may add.
-declare -A BUDGET=([0001]=250 [0002]=175)
+declare -A BUDGET=([0001]=250 [0002]=175 [0003]=140 [0004]=150)
 
 PASSED=0
 FAILED=0
@@ -147,7 +147,7 @@ git_apply() {
 
 patches_apply() {
 	patches_of series series.out-of-tree | git_apply --check --whitespace=error-all
-	patches_of series series.debug | git_apply --check --whitespace=error-all
+	patches_of series series.arm64 series.debug | git_apply --check --whitespace=error-all
 }
 
 # Lines that each patch of the series adds.
@@ -158,7 +158,7 @@ patch_budget() {
 		added=$(git_apply --numstat <"$PATCHES/$patch" | awk '{ sum += $1 } END { print sum }')
 		printf '%s: %d lines added, budget %d\n' "$patch" "$added" "${BUDGET[${patch%%-*}]:-0}"
 		((added <= ${BUDGET[${patch%%-*}]:-0})) || over=1
-	done <"$PATCHES/series"
+	done < <(cat "$PATCHES"/series{,.arm64})
 	((!over))
 }
 
@@ -371,6 +371,7 @@ check "checkpatch: user space" checkpatch_user_space
 check "checkpatch: patches" checkpatch_patches
 check "patches apply to the pristine kernel source" patches_apply
 check "patches keep to their budget" patch_budget
+check "mutants apply" scripts/mutants.sh --check
 check "sparse and W=1: module with hooks" build_hooked
 check "sparse and W=1: module without hooks" build_unhooked
 check "sparse and W=1: the patch's own file" build_patched_kvm

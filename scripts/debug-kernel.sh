@@ -35,7 +35,7 @@ find_patches() {
 	line=$(cut -d. -f1,2 <<<"$version")
 	folder=$TOP/patches/linux-$line
 	need_file "$folder/series" "$SOURCE is of a line without a patch: set KERNEL_SOURCE"
-	cat "$folder/series" "$folder/series.debug" | sed "s|^|$folder/|"
+	cat "$folder"/series{,.arm64,.debug} | sed "s|^|$folder/|"
 }
 
 # The files that a patch changes, now or in an earlier run, are copies in the tree:

@@ -16,9 +16,10 @@ FAILED=0
 
 usage() {
 	cat <<-'END'
-	usage: mutants.sh [MUTANT…]
-	  Default: all of tests/mutants. A mutant is a patch for the project's own files, or
-	  for KVM as it is built (debug: with the contract checker in it). Before it:
+	usage: mutants.sh [--check] [MUTANT…]
+	  Default: all of tests/mutants; with --check none is run, but each has to apply.
+	  A mutant is a patch for the project's own files, or for KVM as it is built (debug:
+	  with the contract checker in it). Before it:
 	    # caught-by: scenario stock|patched|debug SCENARIO…
 	    # caught-by: kunit SUITE[.TEST]
 	    # says: EXTENDED REGULAR EXPRESSION
@@ -53,7 +54,7 @@ is_for_debug_kernel() {
 # patches_below MUTANT: the patches that the mutant of a kernel file is made for.
 patches_below() {
 	if is_for_debug_kernel "$1"; then
-		cat "$TOP/$PATCHES"/series{,.debug}
+		cat "$TOP/$PATCHES"/series{,.arm64,.debug}
 	else
 		cat "$TOP/$PATCHES"/series{,.out-of-tree}
 	fi
@@ -225,22 +226,28 @@ run_mutant() {
 
 # --- all of them ------------------------------------------------------------
 
+CHECK_ONLY=
 case ${1:-} in
 -h | --help) usage; exit 0 ;;
+--check) CHECK_ONLY=1; shift ;;
 -*) usage >&2; exit 2 ;;
 esac
 MUTANTS=("$@")
 ((${#MUTANTS[@]})) || mapfile -t MUTANTS < <(all_mutants)
-"$TOP/scripts/setup.sh" build run kunit
+[[ -n $CHECK_ONLY ]] || "$TOP/scripts/setup.sh" build run kunit
 SOURCE=$("$TOP/scripts/kernel.sh" source)
 copy_project
+rotten=()
 for mutant in "${MUTANTS[@]}"; do
 	[[ -e $FOLDER/$mutant.patch ]] ||
 		die "no mutant $mutant: the mutants are" "$(all_mutants | xargs)"
 	check_headers "$mutant"
-	check_applies "$mutant" ||
-		die "mutant $mutant does not apply any more: make it anew for today's code, or remove it"
+	check_applies "$mutant" || rotten+=("$mutant")
 done
+((${#rotten[@]} == 0)) ||
+	die "these do not apply any more: make them anew for today's code, or remove them:" \
+		"${rotten[@]}"
+[[ -z $CHECK_ONLY ]] || exit 0
 for mutant in "${MUTANTS[@]}"; do
 	copy_project
 	apply_mutant "$mutant"
