@@ -49,7 +49,7 @@ static void acts_on_reason(struct kunit *test)
 	const struct action_case *param = test->param_value;
 	struct kvm_invpolicy_settings settings = { .numa = param->numa };
 
-	KUNIT_EXPECT_EQ(test, invp_action(&settings, param->reason), param->action);
+	KUNIT_EXPECT_EQ(test, invp_action(&settings, param->reason, PAGE_SIZE), param->action);
 }
 
 static void accepts_known_settings(struct kunit *test)

@@ -48,12 +48,13 @@ static void count_on_this_cpu(void *info)
 	}
 	this_cpu_add(stats->percpu->numa_elided, 1000 + cpu);
 	this_cpu_add(stats->percpu->numa_guest_pages, 100000 + cpu);
+	this_cpu_add(stats->percpu->coalesced_events, 10000000 + cpu);
 }
 
 static void adds_all_cpus(struct kunit *test)
 {
 	u64 events[INVP_NR_REASONS] = {}, bytes[INVP_NR_REASONS] = {};
-	u64 elided = 0, guest_pages = 0;
+	u64 elided = 0, guest_pages = 0, coalesced = 0;
 	struct kvm_invpolicy_stats sum = {};
 	int cpu, reason;
 
@@ -68,6 +69,7 @@ static void adds_all_cpus(struct kunit *test)
 		}
 		elided += 1000 + cpu;
 		guest_pages += 100000 + cpu;
+		coalesced += 10000000 + cpu;
 	}
 
 	invp_stats_sum(test->priv, &sum);
@@ -77,6 +79,7 @@ static void adds_all_cpus(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, sum.numa_elided, elided);
 	KUNIT_EXPECT_EQ(test, sum.numa_guest_pages, guest_pages);
+	KUNIT_EXPECT_EQ(test, sum.coalesced_events, coalesced);
 }
 
 static void raises_what_is_there(struct kunit *test)
@@ -103,6 +106,7 @@ static void copy_counters(struct kvm_invpolicy_stats *to, const struct kvm_invpo
 	memcpy(to->reason, from->reason, INVP_NR_REASONS * sizeof(to->reason[0]));
 	to->numa_elided = from->numa_elided;
 	to->numa_guest_pages = from->numa_guest_pages;
+	to->coalesced_events = from->coalesced_events;
 }
 
 static void leaves_the_rest_alone(struct kunit *test)

@@ -16,17 +16,21 @@
 /* User space compiled these in. */
 static_assert(sizeof(struct kvm_invpolicy_info) == 112);
 static_assert(sizeof(struct kvm_invpolicy_vm) == 48);
-static_assert(sizeof(struct kvm_invpolicy_stats) == 296);
+static_assert(sizeof(struct kvm_invpolicy_stats) == 320);
 static_assert(sizeof(struct kvm_invpolicy_list) == 24);
 static_assert(sizeof(struct kvm_invpolicy_settings) == 32);
 static_assert(sizeof(struct kvm_invpolicy_list_entry) == 48);
+static_assert(offsetof(struct kvm_invpolicy_info, unmap_modes) == 60);
 static_assert(offsetof(struct kvm_invpolicy_info, version) == 80);
 static_assert(offsetof(struct kvm_invpolicy_vm, settings) == 16);
 static_assert(offsetof(struct kvm_invpolicy_stats, reason) == 48);
 static_assert(offsetof(struct kvm_invpolicy_stats, numa_elided) == 176);
 static_assert(offsetof(struct kvm_invpolicy_stats, numa_pages_protected) == 208);
 static_assert(offsetof(struct kvm_invpolicy_stats, numa_pace_waiting) == 288);
+static_assert(offsetof(struct kvm_invpolicy_stats, coalesced_events) == 296);
 static_assert(offsetof(struct kvm_invpolicy_settings, numa_pace_mbps) == 4);
+static_assert(offsetof(struct kvm_invpolicy_settings, unmap) == 8);
+static_assert(offsetof(struct kvm_invpolicy_settings, coalesce_min_pages) == 16);
 static_assert(offsetof(struct kvm_invpolicy_list, entries) == 16);
 static_assert(__KVM_INVPOLICY_REASON_END <= KVM_INVPOLICY_NR_REASONS);
 
@@ -69,6 +73,7 @@ static bool unspecified(const struct kvm_invpolicy_settings *settings)
 static int get_info(void __user *user)
 {
 	struct kvm_invpolicy_info arg;
+	bool hooked = invp_hooks_version();
 	int err;
 
 	err = copy_in(&arg, sizeof(arg), offsetofend(typeof(arg), version), user);
@@ -79,7 +84,9 @@ static int get_info(void __user *user)
 
 	arg.abi = KVM_INVPOLICY_ABI;
 	arg.hook_version = invp_hooks_version();
-	arg.numa_modes = invp_hooks_version() ? invp_numa_modes() : 0;
+	arg.numa_modes = hooked ? invp_numa_modes() : 0;
+	arg.unmap_modes = hooked ? invp_flush_modes() : 0;
+	arg.other_modes = hooked ? invp_flush_modes() : 0;
 	arg.attached = invp_vm_list(NULL, 0);
 	arg.defaults = invp_default_settings();
 	arg.auto_attach = invp_auto_attach();

@@ -4,6 +4,7 @@
 
 #include <linux/kvm_host.h>
 #include <linux/module.h>
+#include <linux/stringify.h>
 
 #include "hooks.h"
 #include "main.h"
@@ -11,8 +12,18 @@
 #include "policy.h"
 #include "vm.h"
 
-static u32 default_numa = KVM_INVPOLICY_NUMA_SKIP;
-static unsigned int default_numa_pace_mbps = 64;
+#define DEFAULT_NUMA_PACE_MBPS		64
+#define DEFAULT_COALESCE_MIN_PAGES	512
+
+/* Each is read and written by itself. */
+static struct kvm_invpolicy_settings defaults = {
+	.numa = KVM_INVPOLICY_NUMA_SKIP,
+	.numa_pace_mbps = DEFAULT_NUMA_PACE_MBPS,
+	.unmap = KVM_INVPOLICY_FLUSH_KVM,
+	.other = KVM_INVPOLICY_FLUSH_KVM,
+	.coalesce_min_pages = DEFAULT_COALESCE_MIN_PAGES,
+};
+
 static bool auto_attach;
 static bool observe_only;
 
@@ -30,13 +41,13 @@ static int set_numa(const char *value, const struct kernel_param *param)
 
 	if (invp_numa_parse(value, &numa))
 		return bad_value(value, param, INVP_NUMA_CHOICES);
-	WRITE_ONCE(default_numa, numa);
+	WRITE_ONCE(defaults.numa, numa);
 	return 0;
 }
 
 static int get_numa(char *buffer, const struct kernel_param *param)
 {
-	return sysfs_emit(buffer, "%s\n", invp_numa_name(READ_ONCE(default_numa)));
+	return sysfs_emit(buffer, "%s\n", invp_numa_name(READ_ONCE(defaults.numa)));
 }
 
 static const struct kernel_param_ops numa_ops = {
@@ -46,20 +57,68 @@ static const struct kernel_param_ops numa_ops = {
 module_param_cb(numa, &numa_ops, NULL, 0644);
 MODULE_PARM_DESC(numa, "on NUMA balancing in new policies: " INVP_NUMA_CHOICES " (default skip)");
 
+static int set_flush(const char *value, const struct kernel_param *param)
+{
+	u32 flush;
+
+	if (invp_flush_parse(value, &flush))
+		return bad_value(value, param, INVP_FLUSH_CHOICES);
+	WRITE_ONCE(*(u32 *)param->arg, flush);
+	return 0;
+}
+
+static int get_flush(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", invp_flush_name(READ_ONCE(*(u32 *)param->arg)));
+}
+
+static const struct kernel_param_ops flush_ops = {
+	.set = set_flush,
+	.get = get_flush,
+};
+module_param_cb(unmap, &flush_ops, &defaults.unmap, 0644);
+MODULE_PARM_DESC(unmap, "on munmap and its like in new policies: " INVP_FLUSH_CHOICES
+		 " (default kvm)");
+module_param_cb(other, &flush_ops, &defaults.other, 0644);
+MODULE_PARM_DESC(other, "on all other changes in new policies: " INVP_FLUSH_CHOICES
+		 " (default kvm)");
+
+static int set_number(const char *value, const struct kernel_param *param, unsigned int max,
+		      const char *good)
+{
+	if (param_set_uint_minmax(value, param, 1, max))
+		return bad_value(value, param, good);
+	return 0;
+}
+
 static int set_numa_pace(const char *value, const struct kernel_param *param)
 {
-	if (param_set_uint_minmax(value, param, 1, KVM_INVPOLICY_NUMA_PACE_MBPS_MAX))
-		return bad_value(value, param, INVP_NUMA_PACE_CHOICES);
-	return 0;
+	return set_number(value, param, KVM_INVPOLICY_NUMA_PACE_MBPS_MAX, INVP_NUMA_PACE_CHOICES);
 }
 
 static const struct kernel_param_ops numa_pace_ops = {
 	.set = set_numa_pace,
 	.get = param_get_uint,
 };
-module_param_cb(numa_pace_mbps, &numa_pace_ops, &default_numa_pace_mbps, 0644);
+module_param_cb(numa_pace_mbps, &numa_pace_ops, &defaults.numa_pace_mbps, 0644);
 MODULE_PARM_DESC(numa_pace_mbps, "MiB per second that numa=paced may unmap in new policies: "
-		 INVP_NUMA_PACE_CHOICES " (default 64)");
+		 INVP_NUMA_PACE_CHOICES " (default " __stringify(DEFAULT_NUMA_PACE_MBPS) ")");
+
+static int set_coalesce_min(const char *value, const struct kernel_param *param)
+{
+	return set_number(value, param, KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX,
+			  INVP_COALESCE_MIN_CHOICES);
+}
+
+static const struct kernel_param_ops coalesce_min_ops = {
+	.set = set_coalesce_min,
+	.get = param_get_uint,
+};
+module_param_cb(coalesce_min_pages, &coalesce_min_ops, &defaults.coalesce_min_pages, 0644);
+MODULE_PARM_DESC(coalesce_min_pages,
+		 "least pages of an event to be coalesced in new policies: "
+		 INVP_COALESCE_MIN_CHOICES
+		 " (default " __stringify(DEFAULT_COALESCE_MIN_PAGES) ")");
 
 static int set_switch(const char *value, const struct kernel_param *param)
 {
@@ -94,8 +153,11 @@ MODULE_PARM_DESC(observe_only, "1: leave KVM alone even if it has hooks (default
 struct kvm_invpolicy_settings invp_default_settings(void)
 {
 	return (struct kvm_invpolicy_settings){
-		.numa = READ_ONCE(default_numa),
-		.numa_pace_mbps = READ_ONCE(default_numa_pace_mbps),
+		.numa = READ_ONCE(defaults.numa),
+		.numa_pace_mbps = READ_ONCE(defaults.numa_pace_mbps),
+		.unmap = READ_ONCE(defaults.unmap),
+		.other = READ_ONCE(defaults.other),
+		.coalesce_min_pages = READ_ONCE(defaults.coalesce_min_pages),
 	};
 }
 
@@ -134,8 +196,9 @@ static int vm_created(struct kvm *kvm)
 static void __init log_mode(void)
 {
 	if (invp_hooks_version())
-		pr_info("version %s, numa=%s, auto_attach=%d\n", INVP_VERSION,
-			invp_numa_name(default_numa), auto_attach);
+		pr_info("version %s, numa=%s, unmap=%s, other=%s, auto_attach=%d\n", INVP_VERSION,
+			invp_numa_name(defaults.numa), invp_flush_name(defaults.unmap),
+			invp_flush_name(defaults.other), auto_attach);
 	else
 		pr_info("version %s, observe mode: %s; VMs can be observed, not attached\n",
 			INVP_VERSION, observe_only ? "observe_only=1" :

@@ -4,6 +4,7 @@
 
 #include <linux/mmu_notifier.h>
 
+#include "policy.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -25,21 +26,20 @@ int invp_notifier_register(struct invp_notifier *notifier, struct mm_struct *mm,
 void invp_notifier_unregister(struct invp_notifier *notifier);
 
 /**
- * invp_notifier_event() - find out why an event is sent, and count it
+ * invp_notifier_event() - count an event, and tell of it
  * @notifier: on the mm of the event
  * @range: as passed to range_start
+ * @reason: of the event
+ * @action: what KVM is told to do with it
  *
- * Context: as invp_reason().
- * Return: the reason.
+ * Context: range_start of an MMU notifier.
  */
-static inline enum kvm_invpolicy_reason
-invp_notifier_event(struct invp_notifier *notifier, const struct mmu_notifier_range *range)
+static inline void
+invp_notifier_event(struct invp_notifier *notifier, const struct mmu_notifier_range *range,
+		    enum kvm_invpolicy_reason reason, enum invp_action action)
 {
-	enum kvm_invpolicy_reason reason = invp_reason(range);
-
 	invp_stats_event(notifier->stats, reason, range->end - range->start);
-	trace_invp_event(range, reason);
-	return reason;
+	trace_invp_event(range, reason, action);
 }
 
 #endif

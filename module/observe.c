@@ -34,8 +34,10 @@ static void count_guest_pages(struct invp_observer *observer,
 static int observer_range_start(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
 	struct invp_observer *observer = container_of(mn, struct invp_observer, notifier.mn);
+	enum kvm_invpolicy_reason reason = invp_reason(range);
 
-	if (invp_notifier_event(&observer->notifier, range) == KVM_INVPOLICY_REASON_NUMA)
+	invp_notifier_event(&observer->notifier, range, reason, INVP_ACTION_DEFAULT);
+	if (reason == KVM_INVPOLICY_REASON_NUMA)
 		count_guest_pages(observer, range);
 	return 0;
 }

@@ -6,15 +6,35 @@
 
 #include "policy.h"
 
-/* KVM_INVPOLICY_NUMA_UNSPEC has no name. */
-#define FIRST_NUMA_NAME	KVM_INVPOLICY_NUMA_KVM
+/* Zero, unspecified in every setting, has no name. */
+#define FIRST_NAME	1
 
 static const char *const numa_names[] = {
-	[KVM_INVPOLICY_NUMA_KVM - FIRST_NUMA_NAME] = "kvm",
-	[KVM_INVPOLICY_NUMA_SKIP - FIRST_NUMA_NAME] = "skip",
-	[KVM_INVPOLICY_NUMA_PRECISE - FIRST_NUMA_NAME] = "precise",
-	[KVM_INVPOLICY_NUMA_PACED - FIRST_NUMA_NAME] = "paced",
+	[KVM_INVPOLICY_NUMA_KVM - FIRST_NAME] = "kvm",
+	[KVM_INVPOLICY_NUMA_SKIP - FIRST_NAME] = "skip",
+	[KVM_INVPOLICY_NUMA_PRECISE - FIRST_NAME] = "precise",
+	[KVM_INVPOLICY_NUMA_PACED - FIRST_NAME] = "paced",
 };
+
+static const char *const flush_names[] = {
+	[KVM_INVPOLICY_FLUSH_KVM - FIRST_NAME] = "kvm",
+	[KVM_INVPOLICY_FLUSH_COALESCE - FIRST_NAME] = "coalesce",
+};
+
+static u32 modes_of(size_t nr_names)
+{
+	return GENMASK(FIRST_NAME + nr_names - 1, FIRST_NAME);
+}
+
+static int parse(const char *const *names, size_t nr_names, const char *name, u32 *value)
+{
+	int i = __sysfs_match_string(names, nr_names, name);
+
+	if (i < 0)
+		return -EINVAL;
+	*value = FIRST_NAME + i;
+	return 0;
+}
 
 /**
  * invp_settings_valid() - whether settings from user space can be used
@@ -27,6 +47,9 @@ bool invp_settings_valid(const struct kvm_invpolicy_settings *settings)
 {
 	return settings->numa < __KVM_INVPOLICY_NUMA_END &&
 	       settings->numa_pace_mbps <= KVM_INVPOLICY_NUMA_PACE_MBPS_MAX &&
+	       settings->unmap < __KVM_INVPOLICY_FLUSH_END &&
+	       settings->other < __KVM_INVPOLICY_FLUSH_END &&
+	       settings->coalesce_min_pages <= KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX &&
 	       !memchr_inv(settings->reserved, 0, sizeof(settings->reserved));
 }
 
@@ -44,6 +67,12 @@ void invp_settings_update(struct kvm_invpolicy_settings *settings,
 		WRITE_ONCE(settings->numa, change->numa);
 	if (change->numa_pace_mbps)
 		WRITE_ONCE(settings->numa_pace_mbps, change->numa_pace_mbps);
+	if (change->unmap != KVM_INVPOLICY_FLUSH_UNSPEC)
+		WRITE_ONCE(settings->unmap, change->unmap);
+	if (change->other != KVM_INVPOLICY_FLUSH_UNSPEC)
+		WRITE_ONCE(settings->other, change->other);
+	if (change->coalesce_min_pages)
+		WRITE_ONCE(settings->coalesce_min_pages, change->coalesce_min_pages);
 }
 
 /**
@@ -54,7 +83,18 @@ void invp_settings_update(struct kvm_invpolicy_settings *settings,
  */
 u32 invp_numa_modes(void)
 {
-	return GENMASK(FIRST_NUMA_NAME + ARRAY_SIZE(numa_names) - 1, FIRST_NUMA_NAME);
+	return modes_of(ARRAY_SIZE(numa_names));
+}
+
+/**
+ * invp_flush_modes() - the settings of unmap and other that exist
+ *
+ * Context: any.
+ * Return: a mask with bit n set for value n of &enum kvm_invpolicy_flush.
+ */
+u32 invp_flush_modes(void)
+{
+	return modes_of(ARRAY_SIZE(flush_names));
 }
 
 /**
@@ -67,12 +107,20 @@ u32 invp_numa_modes(void)
  */
 int invp_numa_parse(const char *name, u32 *numa)
 {
-	int i = sysfs_match_string(numa_names, name);
+	return parse(numa_names, ARRAY_SIZE(numa_names), name, numa);
+}
 
-	if (i < 0)
-		return -EINVAL;
-	*numa = FIRST_NUMA_NAME + i;
-	return 0;
+/**
+ * invp_flush_parse() - setting of unmap or other of a name
+ * @name: may end in a newline
+ * @flush: out, untouched on error
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL if there is no such setting.
+ */
+int invp_flush_parse(const char *name, u32 *flush)
+{
+	return parse(flush_names, ARRAY_SIZE(flush_names), name, flush);
 }
 
 /**
@@ -84,5 +132,17 @@ int invp_numa_parse(const char *name, u32 *numa)
  */
 const char *invp_numa_name(u32 numa)
 {
-	return numa_names[numa - FIRST_NUMA_NAME];
+	return numa_names[numa - FIRST_NAME];
+}
+
+/**
+ * invp_flush_name() - name of a setting of unmap or other
+ * @flush: a valid one, not KVM_INVPOLICY_FLUSH_UNSPEC
+ *
+ * Context: any.
+ * Return: the name.
+ */
+const char *invp_flush_name(u32 flush)
+{
+	return flush_names[flush - FIRST_NAME];
 }

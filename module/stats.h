@@ -19,6 +19,7 @@
  * @numa_runs: runs of pages to be unmapped
  * @numa_flushes: remote TLB flushes for them
  * @numa_rounds: rounds of the worker
+ * @coalesced_events: events coalesced
  */
 struct invp_counters {
 	struct kvm_invpolicy_counter reason[INVP_NR_REASONS];
@@ -32,6 +33,7 @@ struct invp_counters {
 	u64 numa_runs;
 	u64 numa_flushes;
 	u64 numa_rounds;
+	u64 coalesced_events;
 };
 
 /**

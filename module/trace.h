@@ -9,6 +9,7 @@
 #include <linux/tracepoint.h>
 #include <uapi/linux/kvm_invpolicy.h>
 
+#include "policy.h"
 #include "ranges.h"
 
 /* User space knows the values only. */
@@ -16,14 +17,20 @@ TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_NUMA);
 TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_UNMAP);
 TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_EXIT);
 TRACE_DEFINE_ENUM(KVM_INVPOLICY_REASON_OTHER);
+TRACE_DEFINE_ENUM(INVP_ACTION_DEFAULT);
+TRACE_DEFINE_ENUM(INVP_ACTION_ELIDE);
+TRACE_DEFINE_ENUM(INVP_ACTION_COALESCE);
+TRACE_DEFINE_ENUM(INVP_ACTION_COALESCE_DYING);
 
 TRACE_EVENT(invp_event,
-	TP_PROTO(const struct mmu_notifier_range *range, enum kvm_invpolicy_reason reason),
-	TP_ARGS(range, reason),
+	TP_PROTO(const struct mmu_notifier_range *range, enum kvm_invpolicy_reason reason,
+		 enum invp_action action),
+	TP_ARGS(range, reason, action),
 	TP_STRUCT__entry(
 		__field(unsigned long, start)
 		__field(unsigned long, end)
 		__field(u32, reason)
+		__field(u32, action)
 		__field(u32, notifier_event)
 		__field(bool, blockable)
 	),
@@ -31,15 +38,21 @@ TRACE_EVENT(invp_event,
 		__entry->start = range->start;
 		__entry->end = range->end;
 		__entry->reason = reason;
+		__entry->action = action;
 		__entry->notifier_event = range->event;
 		__entry->blockable = mmu_notifier_range_blockable(range);
 	),
-	TP_printk("hva=%lx-%lx reason=%s event=%u%s", __entry->start, __entry->end,
+	TP_printk("hva=%lx-%lx reason=%s action=%s event=%u%s", __entry->start, __entry->end,
 		  __print_symbolic(__entry->reason,
 				   { KVM_INVPOLICY_REASON_NUMA, "numa" },
 				   { KVM_INVPOLICY_REASON_UNMAP, "unmap" },
 				   { KVM_INVPOLICY_REASON_EXIT, "exit" },
 				   { KVM_INVPOLICY_REASON_OTHER, "other" }),
+		  __print_symbolic(__entry->action,
+				   { INVP_ACTION_DEFAULT, "default" },
+				   { INVP_ACTION_ELIDE, "elide" },
+				   { INVP_ACTION_COALESCE, "coalesce" },
+				   { INVP_ACTION_COALESCE_DYING, "coalesce-dying" }),
 		  __entry->notifier_event, __entry->blockable ? "" : " nonblock")
 );
 

@@ -44,23 +44,41 @@ static DEFINE_MUTEX(vms_mutex);
 static LIST_HEAD(vms);
 static u64 last_id;
 
+static enum invp_action event_action(struct invp_vm *vm, const struct mmu_notifier_range *range,
+				     enum kvm_invpolicy_reason reason)
+{
+	enum invp_action action = invp_action(&vm->settings, reason, range->end - range->start);
+
+	/* It can become one that attach would have refused. */
+	if (action != INVP_ACTION_DEFAULT && invp_vm_type_refused(vm->kvm))
+		return INVP_ACTION_DEFAULT;
+	return action;
+}
+
 static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_policy *policy,
 						      const struct mmu_notifier_range *range)
 {
 	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
+	enum kvm_invpolicy_reason reason = invp_reason(range);
+	enum invp_action action = event_action(vm, range, reason);
 
-	enum kvm_invpolicy_reason reason = invp_notifier_event(&vm->notifier, range);
-
+	invp_notifier_event(&vm->notifier, range, reason, action);
 	if (range->event == MMU_NOTIFY_CLEAR && invp_numa_is_paced(&vm->settings))
 		invp_numa_cleared(&vm->numa, range);
-	if (invp_action(&vm->settings, reason) != INVP_ACTION_ELIDE)
-		return KVM_INVALIDATE_DEFAULT;
-	/* It can become one that attach would have refused. */
-	if (invp_vm_type_refused(vm->kvm))
-		return KVM_INVALIDATE_DEFAULT;
 
-	this_cpu_inc(vm->stats.percpu->numa_elided);
-	return KVM_INVALIDATE_ELIDE;
+	switch (action) {
+	case INVP_ACTION_ELIDE:
+		this_cpu_inc(vm->stats.percpu->numa_elided);
+		return KVM_INVALIDATE_ELIDE;
+	case INVP_ACTION_COALESCE:
+		this_cpu_inc(vm->stats.percpu->coalesced_events);
+		return KVM_INVALIDATE_COALESCE;
+	case INVP_ACTION_COALESCE_DYING:
+		this_cpu_inc(vm->stats.percpu->coalesced_events);
+		return KVM_INVALIDATE_COALESCE_DYING;
+	default:
+		return KVM_INVALIDATE_DEFAULT;
+	}
 }
 
 /* Events are counted where they are judged: a second look would cost as much again. */
@@ -242,6 +260,8 @@ int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
 	stats->settings = vm->settings;
 	stats->numa_untracked = atomic_long_read(&vm->policy.nr_untracked);
 	stats->numa_elided -= min(stats->numa_elided, stats->numa_untracked);
+	stats->coalesced_pages = atomic_long_read(&vm->policy.coalesced_pages);
+	stats->coalesced_flushes = atomic_long_read(&vm->policy.coalesced_flushes);
 	stats->ended = READ_ONCE(vm->notifier.ended);
 	return 0;
 }

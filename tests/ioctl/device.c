@@ -32,10 +32,21 @@ int vm_call(int device, unsigned int cmd, int vm_fd, __u32 numa)
 
 int vm_call_pace(int device, unsigned int cmd, int vm_fd, __u32 numa, __u32 mbps)
 {
+	const struct kvm_invpolicy_settings settings = {
+		.numa = numa,
+		.numa_pace_mbps = mbps,
+	};
+
+	return vm_call_settings(device, cmd, vm_fd, &settings);
+}
+
+int vm_call_settings(int device, unsigned int cmd, int vm_fd,
+		     const struct kvm_invpolicy_settings *settings)
+{
 	struct kvm_invpolicy_vm arg = {
 		.size = sizeof(arg),
 		.vm_fd = vm_fd,
-		.settings = { .numa = numa, .numa_pace_mbps = mbps },
+		.settings = *settings,
 	};
 
 	return device_call(device, cmd, &arg);
@@ -68,20 +79,22 @@ bool vm_ended(int device, int vm_fd)
 	return stats.ended;
 }
 
-__u32 vm_numa(int device, int vm_fd)
+struct kvm_invpolicy_settings vm_settings(int device, int vm_fd)
 {
 	struct kvm_invpolicy_stats stats;
 
 	expect_errno(policy_stats(device, vm_fd, &stats), 0, "GET_STATS");
-	return stats.settings.numa;
+	return stats.settings;
+}
+
+__u32 vm_numa(int device, int vm_fd)
+{
+	return vm_settings(device, vm_fd).numa;
 }
 
 __u32 vm_pace(int device, int vm_fd)
 {
-	struct kvm_invpolicy_stats stats;
-
-	expect_errno(policy_stats(device, vm_fd, &stats), 0, "GET_STATS");
-	return stats.settings.numa_pace_mbps;
+	return vm_settings(device, vm_fd).numa_pace_mbps;
 }
 
 struct kvm_invpolicy_info device_info(void)

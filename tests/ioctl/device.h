@@ -12,10 +12,13 @@ int device_open(void);
 int device_call(int device, unsigned int cmd, void *arg);
 int vm_call(int device, unsigned int cmd, int vm_fd, __u32 numa);
 int vm_call_pace(int device, unsigned int cmd, int vm_fd, __u32 numa, __u32 mbps);
+int vm_call_settings(int device, unsigned int cmd, int vm_fd,
+		     const struct kvm_invpolicy_settings *settings);
 int policy_stats(int device, int vm_fd, struct kvm_invpolicy_stats *stats);
 int observed_stats(int device, struct kvm_invpolicy_stats *stats);
 
 bool vm_ended(int device, int vm_fd);
+struct kvm_invpolicy_settings vm_settings(int device, int vm_fd);
 __u32 vm_numa(int device, int vm_fd);
 __u32 vm_pace(int device, int vm_fd);
 

@@ -8,6 +8,7 @@
 void errors_layout(bool hooks);
 void errors_vmfd(bool hooks);
 void errors_state(bool hooks);
+void errors_coalesce(bool hooks);
 void errors_list(bool hooks);
 void errors_compat(bool hooks);
 void errors_race(void);

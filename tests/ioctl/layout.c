@@ -44,12 +44,12 @@ struct call {
 #define VM_SETTINGS \
 	{ offsetof(struct kvm_invpolicy_vm, settings), 32 }
 #define VM_SETTINGS_RESERVED \
-	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 24 }
+	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 12 }
 #define VM_RESERVED { offsetof(struct kvm_invpolicy_vm, reserved), 4 }
 
 static struct call calls[] = {
 	{ "GET_INFO", KVM_INVPOLICY_GET_INFO, sizeof(struct kvm_invpolicy_info),
-	  .reserved = { { offsetof(struct kvm_invpolicy_info, reserved), 20 } },
+	  .reserved = { { offsetof(struct kvm_invpolicy_info, reserved), 12 } },
 	  .written = true },
 	{ "ATTACH", KVM_INVPOLICY_ATTACH, sizeof(struct kvm_invpolicy_vm),
 	  .accepted = EEXIST, .reserved = { VM_RESERVED, VM_SETTINGS_RESERVED } },
@@ -222,6 +222,10 @@ static void settings(const struct call *call)
 			      0xffffffff };
 	const __u32 bad_pace[] = { KVM_INVPOLICY_NUMA_PACE_MBPS_MAX + 1, 0x80000000,
 				   0xffffffff };
+	const __u32 bad_flush[] = { __KVM_INVPOLICY_FLUSH_END, 0x100, 0x80000000,
+				    0xffffffff };
+	const __u32 bad_min[] = { KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX + 1,
+				  0x80000000, 0xffffffff };
 	struct kvm_invpolicy_vm *arg;
 	size_t i;
 
@@ -239,6 +243,22 @@ static void settings(const struct call *call)
 		arg->settings.numa_pace_mbps = bad_pace[i];
 		expect_errno(device_call(device, call->cmd, arg), EINVAL,
 			     "numa_pace_mbps %u", bad_pace[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad_flush); i++) {
+		arg = argument(call);
+		arg->settings.unmap = bad_flush[i];
+		expect_errno(device_call(device, call->cmd, arg), EINVAL,
+			     "unmap %u", bad_flush[i]);
+		arg = argument(call);
+		arg->settings.other = bad_flush[i];
+		expect_errno(device_call(device, call->cmd, arg), EINVAL,
+			     "other %u", bad_flush[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad_min); i++) {
+		arg = argument(call);
+		arg->settings.coalesce_min_pages = bad_min[i];
+		expect_errno(device_call(device, call->cmd, arg), EINVAL,
+			     "coalesce_min_pages %u", bad_min[i]);
 	}
 	test_end();
 }

@@ -39,6 +39,7 @@ static int errors(const char *kind)
 	errors_layout(hooks);
 	errors_vmfd(hooks);
 	errors_state(hooks);
+	errors_coalesce(hooks);
 	errors_list(hooks);
 	errors_compat(hooks);
 	if (hooks)

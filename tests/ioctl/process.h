@@ -20,6 +20,9 @@ struct process process_start(void (*run)(int socket, const void *arg),
 void process_kill(struct process *process);
 void kill_and_wait(pid_t pid);
 
+/* An event of this process: pages that were in use are unmapped. */
+void unmap_pages(size_t count);
+
 void send_fd(int socket, int fd);
 int receive_fd(int socket);
 void send_number(int socket, int number);

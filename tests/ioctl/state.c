@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "device.h"
 #include "errors.h"
 #include "guest.h"
+#include "parameter.h"
 #include "process.h"
 #include "tap.h"
 
@@ -22,31 +22,12 @@
 #define KVM_X86_SW_PROTECTED_VM	1
 #endif
 
-#define MODULE_FOLDER	"/sys/module/kvm_invpolicy/"
 #define NUMA_PARAMETER	MODULE_FOLDER "parameters/numa"
 #define PACE_PARAMETER	MODULE_FOLDER "parameters/numa_pace_mbps"
 
 /* Bytes of what stats end in. */
-#define NUMA_COUNTERS	(sizeof(struct kvm_invpolicy_stats) - \
+#define MODE_COUNTERS	(sizeof(struct kvm_invpolicy_stats) - \
 			 offsetof(struct kvm_invpolicy_stats, numa_pages_protected))
-
-static void read_word(const char *path, char *word, size_t size)
-{
-	FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(word, size, file))
-		die("cannot read %s: is kvm_invpolicy loaded?", path);
-	word[strcspn(word, "\n")] = '\0';
-	fclose(file);
-}
-
-static void write_word(const char *path, const char *word)
-{
-	FILE *file = fopen(path, "we");
-
-	if (!file || fputs(word, file) < 0 || fclose(file))
-		die("cannot write %s to %s: run as root", word, path);
-}
 
 static __u32 numa_of_name(const char *name)
 {
@@ -311,14 +292,6 @@ static void attached(int device, int vm)
 	test_end();
 }
 
-static void unmap_a_page(void)
-{
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	munmap(page, 4096);
-}
-
 static void stats_fields(int device, int vm)
 {
 	const struct kvm_invpolicy_counter *unmap;
@@ -330,7 +303,7 @@ static void stats_fields(int device, int vm)
 			     KVM_INVPOLICY_NUMA_SKIP), 0, "ATTACH");
 	expect_errno(policy_stats(device, vm, &stats), 0, "GET_STATS");
 	expect_value(unmap->events, 0, "UNMAP events before any");
-	unmap_a_page();
+	unmap_pages(1);
 	expect_errno(policy_stats(device, vm, &stats), 0, "GET_STATS");
 	expect_value(stats.size, sizeof(stats), "size");
 	expect_value(stats.flags, 0, "flags");
@@ -344,8 +317,8 @@ static void stats_fields(int device, int vm)
 	expect(is_zero(stats.settings.reserved, sizeof(stats.settings.reserved)),
 	       "settings.reserved is not zero");
 	expect_value(stats.ended, 0, "ended");
-	expect(is_zero(&stats.numa_pages_protected, NUMA_COUNTERS),
-	       "counters of precise and paced are not zero with skip");
+	expect(is_zero(&stats.numa_pages_protected, MODE_COUNTERS),
+	       "counters of precise, paced and coalesce are not zero with skip");
 	expect_errno(vm_call(device, KVM_INVPOLICY_DETACH, vm, 0), 0, "DETACH");
 	test_end();
 }
@@ -373,7 +346,7 @@ static void observe(int vm)
 	expect_errno(vm_call(device, KVM_INVPOLICY_OBSERVE, vm,
 			     KVM_INVPOLICY_NUMA_KVM), EINVAL, "with a setting");
 	expect_errno(vm_call(device, KVM_INVPOLICY_OBSERVE, vm, 0), 0, "first");
-	unmap_a_page();
+	unmap_pages(1);
 	expect_errno(vm_call(device, KVM_INVPOLICY_OBSERVE, vm, 0), 0, "again");
 	expect_errno(vm_call(device, KVM_INVPOLICY_OBSERVE, other, 0), EBUSY,
 		     "another VM");
@@ -388,8 +361,8 @@ static void observe(int vm)
 	expect_value(stats.ended, 0, "ended");
 	expect(is_zero(&stats.settings, sizeof(stats.settings)),
 	       "settings are not zero");
-	expect(is_zero(&stats.numa_pages_protected, NUMA_COUNTERS),
-	       "counters of precise and paced are not zero");
+	expect(is_zero(&stats.numa_pages_protected, MODE_COUNTERS),
+	       "counters of precise, paced and coalesce are not zero");
 	expect_value(attached_vms_of(getpid()), 0, "listed");
 	test_end();
 	close(other);

@@ -74,8 +74,27 @@ enum kvm_invpolicy_reason {
 /* Room for reasons to come; entries past the known ones are zero. */
 #define KVM_INVPOLICY_NR_REASONS	8
 
+/**
+ * enum kvm_invpolicy_flush - how KVM flushes what an event makes it unmap
+ * @KVM_INVPOLICY_FLUSH_UNSPEC: attach: the module's default; update: no change
+ * @KVM_INVPOLICY_FLUSH_KVM: KVM's own behaviour, on some processors page by page
+ * @KVM_INVPOLICY_FLUSH_COALESCE: all pages are unmapped first; then all TLB entries of the
+ *	VM are flushed at once, before mmu_lock is dropped and before the event goes on
+ * @__KVM_INVPOLICY_FLUSH_END: internal
+ */
+enum kvm_invpolicy_flush {
+	KVM_INVPOLICY_FLUSH_UNSPEC,
+	KVM_INVPOLICY_FLUSH_KVM,
+	KVM_INVPOLICY_FLUSH_COALESCE,
+	/* add new values above this line */
+	__KVM_INVPOLICY_FLUSH_END
+};
+
 /* A guest that may lose 64 GiB a second needs no pace. */
 #define KVM_INVPOLICY_NUMA_PACE_MBPS_MAX	65536
+
+/* 4 GiB in pages of 4 KiB: where even that is left to KVM, nothing need be coalesced. */
+#define KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX	1048576
 
 /**
  * struct kvm_invpolicy_settings - what to do, by reason
@@ -83,12 +102,21 @@ enum kvm_invpolicy_reason {
  * @numa_pace_mbps: MiB per second that KVM_INVPOLICY_NUMA_PACED may unmap at most, 1 to
  *	KVM_INVPOLICY_NUMA_PACE_MBPS_MAX; zero: attach: the module's default; update: no
  *	change. Kept, and without effect, while @numa is another mode
+ * @unmap: one of &enum kvm_invpolicy_flush, for events of KVM_INVPOLICY_REASON_UNMAP
+ * @other: the same for events of KVM_INVPOLICY_REASON_OTHER
+ * @coalesce_min_pages: pages (of the host's smallest size) that an event must announce for
+ *	KVM_INVPOLICY_FLUSH_COALESCE, 1 to KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX; smaller ones
+ *	are left to KVM; zero: attach: the module's default; update: no change. Kept, and
+ *	without effect, while neither @unmap nor @other is KVM_INVPOLICY_FLUSH_COALESCE
  * @reserved: zero
  */
 struct kvm_invpolicy_settings {
 	__u32 numa;
 	__u32 numa_pace_mbps;
-	__u32 reserved[6];
+	__u32 unmap;
+	__u32 other;
+	__u32 coalesce_min_pages;
+	__u32 reserved[3];
 };
 
 /**
@@ -111,8 +139,11 @@ struct kvm_invpolicy_counter {
  * @numa_modes: bit n is set if value n of &enum kvm_invpolicy_numa can be attached
  * @attached: number of VMs that have a policy
  * @defaults: what a VM that is attached gets for each setting that is zero; an older
- *	module, which has no KVM_INVPOLICY_NUMA_PACED, leaves its @numa_pace_mbps zero
+ *	module leaves those zero that it does not know
  * @auto_attach: one if VMs are attached when they are created
+ * @unmap_modes: bit n is set if value n of &enum kvm_invpolicy_flush can be attached as
+ *	@unmap of the settings; zero with an older module
+ * @other_modes: the same for @other
  * @reserved: zero
  * @version: version of the module, a NUL-terminated string
  */
@@ -125,7 +156,9 @@ struct kvm_invpolicy_info {
 	__u32 attached;
 	struct kvm_invpolicy_settings defaults;
 	__u32 auto_attach;
-	__u32 reserved[5];
+	__u32 unmap_modes;
+	__u32 other_modes;
+	__u32 reserved[3];
 	char version[32];
 };
 
@@ -188,10 +221,14 @@ struct kvm_invpolicy_vm {
  * @numa_pace_rate: bytes per second that the worker may unmap now
  * @numa_pace_tokens: bytes that the worker may unmap at once
  * @numa_pace_waiting: bytes announced that the worker has not handled yet
+ * @coalesced_events: events whose flushes KVM was told to coalesce
+ * @coalesced_pages: pages that KVM had mapped and unmapped for them
+ * @coalesced_flushes: flushes of the VM's TLBs for them
  *
- * From @numa_pages_protected on, all is zero unless @settings have been
+ * From @numa_pages_protected to @numa_pace_waiting all is zero unless @settings have been
  * KVM_INVPOLICY_NUMA_PRECISE or KVM_INVPOLICY_NUMA_PACED; @numa_pages_migrated, and all from
- * @numa_rounds on, unless KVM_INVPOLICY_NUMA_PACED.
+ * @numa_rounds to @numa_pace_waiting, unless KVM_INVPOLICY_NUMA_PACED. From
+ * @coalesced_events on all is zero unless KVM_INVPOLICY_FLUSH_COALESCE.
  *
  * ENOENT if the VM has no policy, or nothing is observed.
  */
@@ -218,6 +255,9 @@ struct kvm_invpolicy_stats {
 	__u64 numa_pace_rate;
 	__u64 numa_pace_tokens;
 	__u64 numa_pace_waiting;
+	__u64 coalesced_events;
+	__u64 coalesced_pages;
+	__u64 coalesced_flushes;
 };
 
 /**
