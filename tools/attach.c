@@ -36,6 +36,7 @@ static void say_done(const char *done, unsigned int count, pid_t pid)
 static void say_settings(const struct device *device, int vm_fd,
 			 const struct kvm_invpolicy_settings *asked)
 {
+	static const char no_effect[] = "is kept, and has no effect before";
 	struct kvm_invpolicy_stats stats;
 	char text[SETTINGS_TEXT_MAX];
 
@@ -47,7 +48,9 @@ static void say_settings(const struct device *device, int vm_fd,
 	if (stats.settings.numa == KVM_INVPOLICY_NUMA_SKIP)
 		puts("note: with numa=skip " SETTINGS_CONSEQUENCE_OF_SKIP);
 	if (stats.settings.numa != KVM_INVPOLICY_NUMA_PACED && asked->numa_pace_mbps)
-		puts("note: numa_pace_mbps is kept, and has no effect before numa=paced");
+		printf("note: numa_pace_mbps %s numa=paced\n", no_effect);
+	if (!settings_coalesce(&stats.settings) && asked->coalesce_min_pages)
+		printf("note: coalesce_min_pages %s unmap=coalesce or other=coalesce\n", no_effect);
 }
 
 static int attach_all(const struct device *device, const struct vm_set *vms,

@@ -18,7 +18,7 @@ static const char * const reason_names[__KVM_INVPOLICY_REASON_END] = {
 static const struct {
 	const char *name;
 	size_t offset;
-} numa_counters[] = {
+} mode_counters[] = {
 	COUNTER(numa_pages_protected),
 	COUNTER(numa_pages_pinned),
 	COUNTER(numa_pages_placed),
@@ -30,12 +30,15 @@ static const struct {
 	COUNTER(numa_pace_rate),
 	COUNTER(numa_pace_tokens),
 	COUNTER(numa_pace_waiting),
+	COUNTER(coalesced_events),
+	COUNTER(coalesced_pages),
+	COUNTER(coalesced_flushes),
 	{ }
 };
 
-static __u64 *numa_counter(struct kvm_invpolicy_stats *stats, unsigned int i)
+static __u64 *mode_counter(struct kvm_invpolicy_stats *stats, unsigned int i)
 {
-	return (__u64 *)((char *)stats + numa_counters[i].offset);
+	return (__u64 *)((char *)stats + mode_counters[i].offset);
 }
 
 void counters_add(struct kvm_invpolicy_stats *sum, struct kvm_invpolicy_stats *stats)
@@ -47,8 +50,8 @@ void counters_add(struct kvm_invpolicy_stats *sum, struct kvm_invpolicy_stats *s
 	sum->numa_elided += stats->numa_elided;
 	sum->numa_untracked += stats->numa_untracked;
 	sum->numa_guest_pages += stats->numa_guest_pages;
-	for (unsigned int i = 0; numa_counters[i].name; i++)
-		*numa_counter(sum, i) += *numa_counter(stats, i);
+	for (unsigned int i = 0; mode_counters[i].name; i++)
+		*mode_counter(sum, i) += *mode_counter(stats, i);
 }
 
 static const char *with_thousands(char text[COUNTERS_TEXT_MAX], unsigned long long count)
@@ -118,12 +121,15 @@ void counters_json(const struct kvm_invpolicy_stats *stats)
 	}
 }
 
-void counters_json_numa(struct kvm_invpolicy_stats *stats, bool known)
+void counters_json_modes(struct kvm_invpolicy_stats *stats, bool knows_paced, bool knows_coalesce)
 {
-	for (unsigned int i = 0; numa_counters[i].name; i++) {
-		if (known)
-			json_unsigned(numa_counters[i].name, *numa_counter(stats, i));
+	for (unsigned int i = 0; mode_counters[i].name; i++) {
+		bool is_coalesced = mode_counters[i].offset >=
+				    offsetof(struct kvm_invpolicy_stats, coalesced_events);
+
+		if (is_coalesced ? knows_coalesce : knows_paced)
+			json_unsigned(mode_counters[i].name, *mode_counter(stats, i));
 		else
-			json_null(numa_counters[i].name);
+			json_null(mode_counters[i].name);
 	}
 }

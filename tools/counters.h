@@ -15,8 +15,9 @@ void counters_print(const struct kvm_invpolicy_stats *stats, double seconds);
 /* "numa_events", "numa_bytes", ... in the object that is open. */
 void counters_json(const struct kvm_invpolicy_stats *stats);
 
-/* What the NUMA modes counted, by the names of the fields; null unless @known. */
-void counters_json_numa(struct kvm_invpolicy_stats *stats, bool known);
+/* What precise, paced and coalesce counted, by the names of the fields; null if not known. */
+void counters_json_modes(struct kvm_invpolicy_stats *stats, bool knows_paced,
+			 bool knows_coalesce);
 
 /* "12,345", or "0.5" below ten; both write to and return @text. */
 const char *counters_count(char text[COUNTERS_TEXT_MAX], double count);

@@ -99,6 +99,11 @@ bool device_knows_paced(const struct device *device)
 	return device->info.defaults.numa_pace_mbps;
 }
 
+bool device_knows_coalesce(const struct device *device)
+{
+	return device->info.defaults.coalesce_min_pages;
+}
+
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,
 		   const struct kvm_invpolicy_settings *settings)
 {
@@ -157,7 +162,7 @@ int device_fail(const struct device *device, pid_t pid, int error)
 	case EEXIST:
 		return fail(EXIT_ATTACHED,
 			    "a VM of process %d is already attached: use 'kvm-invpolicy set %d' with %s, or 'kvm-invpolicy detach %d' first",
-			    pid, pid, settings_choices(device->info.numa_modes), pid);
+			    pid, pid, settings_choices(&device->info), pid);
 	case ENOENT:
 		return fail(EXIT_NOT_ATTACHED,
 			    "no VM of process %d is attached: run 'kvm-invpolicy attach %d' first",
@@ -178,7 +183,7 @@ int device_fail(const struct device *device, pid_t pid, int error)
 			return fail_no_hooks();
 		return fail(EXIT_USAGE,
 			    "the loaded module is older than this tool and does not know the setting: use %s, or load the module that came with this tool",
-			    settings_choices(device->info.numa_modes));
+			    settings_choices(&device->info));
 	case E2BIG:
 	case ENOTTY:
 		return fail_other_interface(-error);

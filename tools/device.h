@@ -24,6 +24,8 @@ void device_close(struct device *device);
 
 /* False with an older module, which has neither precise, paced nor their counters. */
 bool device_knows_paced(const struct device *device);
+/* False with an older module, which has neither unmap, other nor their counters. */
+bool device_knows_coalesce(const struct device *device);
 
 /* Zero or a negative errno, for device_fail(). */
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,

@@ -23,33 +23,46 @@ static const char *why_no_policy(void)
 	return "kvm_invpolicy is not loaded, and the kernel's kvm has no hooks";
 }
 
-/* NULL if VMs can be attached with @numa. */
-static const char *why_not_numa(const struct kvm_invpolicy_info *info, __u32 numa)
+/* NULL if VMs can be attached with value @mode of a setting. */
+static const char *why_not(const struct kvm_invpolicy_info *info, const struct setting *setting,
+			   __u32 mode)
 {
 	if (!info)
 		return why_no_policy();
-	if (info->numa_modes & 1U << numa)
+	if (settings_has_mode(info, setting, mode))
 		return NULL;
 	if (!info->hook_version)
 		return device_why_no_hooks();
 	return "the loaded module is older than this tool";
 }
 
-static void show(bool json, const char *name, const char *key, const char *why_not)
+static void show(bool json, const char *name, const char *key, const char *reason)
 {
 	if (!json) {
-		if (why_not)
-			printf("%-12s  %-9s  %s\n", name, "no", why_not);
+		if (reason)
+			printf("%-14s  %-9s  %s\n", name, "no", reason);
 		else
-			printf("%-12s  yes\n", name);
+			printf("%-14s  yes\n", name);
 		return;
 	}
-	json_bool(key, !why_not);
-	if (why_not) {
+	json_bool(key, !reason);
+	if (reason) {
 		char reason_key[64];
 
 		snprintf(reason_key, sizeof(reason_key), "%s_reason", key);
-		json_string(reason_key, why_not);
+		json_string(reason_key, reason);
+	}
+}
+
+static void show_modes(bool json, const struct kvm_invpolicy_info *info,
+		       const struct setting *setting)
+{
+	for (__u32 i = 0; setting->names && setting->names[i]; i++) {
+		char name[32], key[32];
+
+		snprintf(name, sizeof(name), "%s=%s", setting->key, setting->names[i]);
+		snprintf(key, sizeof(key), "%s_%s", setting->key, setting->names[i]);
+		show(json, name, key, why_not(info, setting, i + 1));
 	}
 }
 
@@ -57,34 +70,42 @@ static void show(bool json, const char *name, const char *key, const char *why_n
 static void show_all(bool json, const struct kvm_invpolicy_info *info)
 {
 	show(json, "observe", "observe", info ? NULL : why_no_device());
-	for (__u32 numa = KVM_INVPOLICY_NUMA_KVM; numa < __KVM_INVPOLICY_NUMA_END; numa++) {
-		char name[64], key[64];
+	for (const struct setting *setting = settings_known; setting->key; setting++)
+		show_modes(json, info, setting);
+}
 
-		snprintf(name, sizeof(name), "numa=%s", settings_numa_name(numa));
-		snprintf(key, sizeof(key), "numa_%s", settings_numa_name(numa));
-		show(json, name, key, why_not_numa(info, numa));
+static void json_bound(const struct setting *setting, const char *which, bool known, __u32 bound)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_%s", setting->key, which);
+	if (known)
+		json_unsigned(key, bound);
+	else
+		json_null(key);
+}
+
+static void show_number(bool json, const struct kvm_invpolicy_info *info,
+			const struct setting *setting)
+{
+	bool known = !why_not(info, setting, setting->mode);
+	__u32 by_default = known ? settings_value(&info->defaults, setting) : 0;
+
+	if (json) {
+		json_bound(setting, "min", known, 1);
+		json_bound(setting, "max", known, setting->max);
+		json_bound(setting, "default", known, by_default);
+	} else if (known) {
+		printf("%s is 1 to %u %s, %u by default\n",
+		       setting->key, setting->max, setting->unit, by_default);
 	}
 }
 
-static bool can_pace(const struct kvm_invpolicy_info *info)
+static void show_numbers(bool json, const struct kvm_invpolicy_info *info)
 {
-	return !why_not_numa(info, KVM_INVPOLICY_NUMA_PACED);
-}
-
-static void json_pace(const struct kvm_invpolicy_info *info)
-{
-	settings_json_pace("numa_pace_mbps_min", can_pace(info));
-	settings_json_pace("numa_pace_mbps_max",
-			   can_pace(info) ? KVM_INVPOLICY_NUMA_PACE_MBPS_MAX : 0);
-	settings_json_pace("numa_pace_mbps_default",
-			   can_pace(info) ? info->defaults.numa_pace_mbps : 0);
-}
-
-static void print_pace(const struct kvm_invpolicy_info *info)
-{
-	if (can_pace(info))
-		printf("numa_pace_mbps is 1 to %d MiB per second, %u by default\n",
-		       KVM_INVPOLICY_NUMA_PACE_MBPS_MAX, info->defaults.numa_pace_mbps);
+	for (const struct setting *setting = settings_known; setting->key; setting++)
+		if (!setting->names)
+			show_number(json, info, setting);
 }
 
 int command_features(const struct arguments *arguments)
@@ -96,14 +117,14 @@ int command_features(const struct arguments *arguments)
 	if (arguments->json) {
 		json_object_begin(NULL);
 		show_all(true, info);
-		json_pace(info);
+		show_numbers(true, info);
 		json_object_end();
 		json_finish();
 	} else {
-		printf("%-12s  %-9s  %s\n", "FEATURE", "AVAILABLE", "WHY NOT");
+		printf("%-14s  %-9s  %s\n", "FEATURE", "AVAILABLE", "WHY NOT");
 		show_all(false, info);
 		puts("\nwith numa=skip " SETTINGS_CONSEQUENCE_OF_SKIP);
-		print_pace(info);
+		show_numbers(false, info);
 	}
 	fflush(stdout);
 	if (error)

@@ -77,8 +77,7 @@ void attached_list_json(const struct attached_list *list)
 		json_unsigned("id", entry->id);
 		json_unsigned("pid", entry->pid);
 		json_string("process", process_name(entry->pid, name));
-		json_string("numa", settings_numa_name(entry->settings.numa));
-		settings_json_pace("numa_pace_mbps", entry->settings.numa_pace_mbps);
+		settings_json("", &entry->settings);
 		json_object_end();
 	}
 	json_array_end();

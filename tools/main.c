@@ -10,7 +10,6 @@
 #include "number.h"
 #include "settings.h"
 
-#define ALL_MODES	(~0U)
 #define SECONDS_DEFAULT	10
 #define SECONDS_MAX	86400
 
@@ -72,10 +71,10 @@ static void print_help(void)
 	     "Commands (without one: status):");
 	for (const struct command *command = commands; command->name; command++)
 		printf("  %-35s  %s\n", synopsis(command), command->description);
-	printf("\n"
-	       "Settings: %s; see attach --help\n"
-	       "\n", settings_choices(ALL_MODES));
-	puts("Options:\n"
+	puts("\n"
+	     "Settings: see attach --help\n"
+	     "\n"
+	     "Options:\n"
 	     "  --help     this text; after a command: what that command takes\n"
 	     "  --version  the versions of this tool and of the loaded module\n"
 	     "\n"
@@ -84,29 +83,36 @@ static void print_help(void)
 
 static void print_settings_help(void)
 {
-	puts("  numa=kvm          KVM's own behaviour: unmap all that NUMA balancing announces\n"
-	     "  numa=skip         KVM ignores NUMA balancing:\n"
-	     "                    " SETTINGS_CONSEQUENCE_OF_SKIP "\n"
-	     "  numa=precise      unmap, with one flush, only those pages that the host really\n"
-	     "                    protected and that can migrate\n"
-	     "  numa=paced        the same pages, but in the background and at a limited rate");
-	printf("  numa_pace_mbps=N  that rate at most, in MiB per second, 1 to %d\n",
+	puts("  numa=kvm              KVM's own behaviour: unmap all that NUMA balancing\n"
+	     "                        announces\n"
+	     "  numa=skip             KVM ignores NUMA balancing:\n"
+	     "                        " SETTINGS_CONSEQUENCE_OF_SKIP "\n"
+	     "  numa=precise          unmap, with one flush, only those pages that the host really\n"
+	     "                        protected and that can migrate\n"
+	     "  numa=paced            the same pages, but in the background and at a limited rate");
+	printf("  numa_pace_mbps=N      that rate at most, in MiB per second, 1 to %d\n",
 	       KVM_INVPOLICY_NUMA_PACE_MBPS_MAX);
+	puts("  unmap=kvm             munmap and the like: KVM's own behaviour\n"
+	     "  unmap=coalesce        unmap all pages of such an event, then flush once\n"
+	     "  other=kvm             all other changes of mappings: KVM's own behaviour\n"
+	     "  other=coalesce        as unmap=coalesce");
+	printf("  coalesce_min_pages=N  leave events of fewer pages to KVM, 1 to %d\n",
+	       KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX);
 }
 
 static void print_command_help(const struct command *command)
 {
 	printf("Usage: kvm-invpolicy %s\n\n%s\n\n", synopsis(command), command->description);
 	if (command->takes & TAKES_PID)
-		puts("  PID               the process that runs the VMs, such as qemu");
+		puts("  PID                   the process that runs the VMs, such as qemu");
 	if (command->takes & TAKES_SETTINGS)
 		print_settings_help();
 	if (command->takes & TAKES_SECONDS)
-		printf("  --seconds N       for how long, 1 to %d; default %d\n",
+		printf("  --seconds N           for how long, 1 to %d; default %d\n",
 		       SECONDS_MAX, SECONDS_DEFAULT);
 	if (command->takes & TAKES_JSON)
-		puts("  --json            one JSON object instead of text");
-	puts("  --help            this text");
+		puts("  --json                one JSON object instead of text");
+	puts("  --help                this text");
 }
 
 static void print_version(void)
@@ -150,8 +156,7 @@ static int parse_operand(const struct command *command, const char *text,
 	if (command->takes & TAKES_SETTINGS && strchr(text, '=')) {
 		if (settings_parse(text, &arguments->settings))
 			return EXIT_OK;
-		return fail(EXIT_USAGE, "bad setting '%s': use %s",
-			    text, settings_choices(ALL_MODES));
+		return fail(EXIT_USAGE, "bad setting '%s': use %s", text, settings_choices(NULL));
 	}
 	if (command->takes & TAKES_PID && !arguments->pid && text[0] != '-')
 		return parse_pid(text, &arguments->pid);
@@ -163,10 +168,9 @@ static int check_complete(const struct command *command, const struct arguments 
 	if (command->takes & TAKES_PID && !arguments->pid)
 		return fail(EXIT_USAGE, "%s needs a PID: use 'kvm-invpolicy %s'",
 			    command->name, synopsis(command));
-	if (command->takes & NEEDS_SETTINGS && !arguments->settings.numa &&
-	    !arguments->settings.numa_pace_mbps)
+	if (command->takes & NEEDS_SETTINGS && settings_empty(&arguments->settings))
 		return fail(EXIT_USAGE, "%s needs a setting: use %s",
-			    command->name, settings_choices(ALL_MODES));
+			    command->name, settings_choices(NULL));
 	return EXIT_OK;
 }
 

@@ -14,33 +14,32 @@
 
 /**
  * struct summary - the attached VMs of a process
- * @stats: sums; the settings are those of the first VM, @numa_pace_mbps zero if they differ
+ * @stats: sums; the settings are those of the VMs, merged
  * @attached: number of VMs
  * @modes: bit n is set if a VM has value n of enum kvm_invpolicy_numa
- * @paced_known: the module has the counters of precise and paced
+ * @coalesce: a VM has unmap=coalesce or other=coalesce
  */
 struct summary {
 	struct kvm_invpolicy_stats stats;
 	unsigned int attached;
 	unsigned int modes;
-	bool paced_known;
+	bool coalesce;
 };
 
 static void add_settings(struct summary *summary, const struct kvm_invpolicy_settings *settings)
 {
-	struct kvm_invpolicy_settings *sum = &summary->stats.settings;
-
 	if (!summary->attached++)
-		*sum = *settings;
-	else if (sum->numa_pace_mbps != settings->numa_pace_mbps)
-		sum->numa_pace_mbps = 0;
+		summary->stats.settings = *settings;
+	else
+		settings_merge(&summary->stats.settings, settings);
 	summary->modes |= 1U << settings->numa;
+	summary->coalesce |= settings_coalesce(settings);
 }
 
 static int summarize(const struct device *device, const struct vm_set *vms,
 		     struct summary *summary)
 {
-	*summary = (struct summary) { .paced_known = device_knows_paced(device) };
+	*summary = (struct summary) { };
 	for (unsigned int i = 0; i < vms->count; i++) {
 		struct kvm_invpolicy_stats stats;
 		int error = device_stats(device, vms->fds[i], &stats);
@@ -55,12 +54,8 @@ static int summarize(const struct device *device, const struct vm_set *vms,
 	return summary->attached ? 0 : -ENOENT;
 }
 
-static bool mixed_modes(const struct summary *summary)
-{
-	return summary->modes & (summary->modes - 1);
-}
-
-static void print_json(const struct vm_set *vms, struct summary *summary)
+static void print_json(const struct device *device, const struct vm_set *vms,
+		       struct summary *summary)
 {
 	struct kvm_invpolicy_stats *stats = &summary->stats;
 
@@ -68,13 +63,11 @@ static void print_json(const struct vm_set *vms, struct summary *summary)
 	json_unsigned("pid", vms->pid);
 	json_unsigned("vms", vms->count);
 	json_unsigned("attached", summary->attached);
-	json_string("numa", mixed_modes(summary) ? "mixed"
-						 : settings_numa_name(stats->settings.numa));
-	settings_json_pace("numa_pace_mbps", stats->settings.numa_pace_mbps);
+	settings_json("", &stats->settings);
 	counters_json(stats);
 	json_unsigned("numa_elided", stats->numa_elided);
 	json_unsigned("numa_untracked", stats->numa_untracked);
-	counters_json_numa(stats, summary->paced_known);
+	counters_json_modes(stats, device_knows_paced(device), device_knows_coalesce(device));
 	json_object_end();
 	json_finish();
 }
@@ -94,6 +87,12 @@ static void print_bytes(const char *what, __u64 bytes, const char *unit)
 	printf("%-46s%15s\n", what, with_unit);
 }
 
+static void print_flushes(__u64 pages, __u64 flushes)
+{
+	print_count("flushes, had each page been unmapped by itself", pages);
+	print_count("flushes made", flushes);
+}
+
 static void print_unmapped(const struct kvm_invpolicy_stats *stats)
 {
 	putchar('\n');
@@ -103,8 +102,7 @@ static void print_unmapped(const struct kvm_invpolicy_stats *stats)
 	print_count("pages unmapped", stats->numa_pages_unmapped);
 	print_count("  moved soon after", stats->numa_pages_migrated);
 	print_count("runs of pages unmapped", stats->numa_runs);
-	print_count("flushes, had each page been unmapped by itself", stats->numa_pages_unmapped);
-	print_count("flushes made", stats->numa_flushes);
+	print_flushes(stats->numa_pages_unmapped, stats->numa_flushes);
 }
 
 static void print_worker(const struct kvm_invpolicy_stats *stats)
@@ -116,14 +114,21 @@ static void print_worker(const struct kvm_invpolicy_stats *stats)
 	print_bytes("  waiting", stats->numa_pace_waiting, "");
 }
 
+static void print_coalesced(const struct kvm_invpolicy_stats *stats)
+{
+	putchar('\n');
+	print_count("events coalesced", stats->coalesced_events);
+	print_count("pages unmapped for them", stats->coalesced_pages);
+	print_flushes(stats->coalesced_pages, stats->coalesced_flushes);
+}
+
 static void print_text(const struct vm_set *vms, const struct summary *summary)
 {
 	const struct kvm_invpolicy_stats *stats = &summary->stats;
 	char text[SETTINGS_TEXT_MAX], count[COUNTERS_TEXT_MAX];
 
 	printf("process %d: %u of %u VM%s attached, %s\n\n", vms->pid, summary->attached,
-	       vms->count, vms->count == 1 ? "" : "s",
-	       mixed_modes(summary) ? "numa=mixed" : settings_text(text, &stats->settings));
+	       vms->count, vms->count == 1 ? "" : "s", settings_text(text, &stats->settings));
 	counters_print(stats, 0);
 	printf("\nNUMA events that KVM was told to ignore: %s\n",
 	       counters_count(count, stats->numa_elided));
@@ -135,6 +140,8 @@ static void print_text(const struct vm_set *vms, const struct summary *summary)
 		print_unmapped(stats);
 	if (summary->modes & MODE(PACED) || stats->numa_rounds)
 		print_worker(stats);
+	if (summary->coalesce || stats->coalesced_events)
+		print_coalesced(stats);
 }
 
 int command_stat(const struct arguments *arguments)
@@ -155,7 +162,7 @@ int command_stat(const struct arguments *arguments)
 	if (error)
 		code = device_fail(&device, vms.pid, error);
 	else if (arguments->json)
-		print_json(&vms, &summary);
+		print_json(&device, &vms, &summary);
 	else
 		print_text(&vms, &summary);
 	device_close(&device);

@@ -78,10 +78,10 @@ static void print_numa_balancing(void)
 
 static void print_defaults(const struct kvm_invpolicy_info *info)
 {
-	printf("defaults        numa=%s", settings_numa_name(info->defaults.numa));
-	if (info->defaults.numa_pace_mbps)
-		printf(" numa_pace_mbps=%u", info->defaults.numa_pace_mbps);
-	puts(info->auto_attach ? ", every new VM is attached" : "");
+	char text[SETTINGS_TEXT_MAX];
+
+	printf("defaults        %s%s\n", settings_text_all(text, &info->defaults),
+	       info->auto_attach ? ", every new VM is attached" : "");
 }
 
 static void print_text(const struct status *status)
@@ -141,9 +141,7 @@ static void print_json(const struct status *status)
 	if (status->opened) {
 		json_unsigned("abi", status->info.abi);
 		json_unsigned("hook_version", status->info.hook_version);
-		json_string("default_numa", settings_numa_name(status->info.defaults.numa));
-		settings_json_pace("default_numa_pace_mbps",
-				   status->info.defaults.numa_pace_mbps);
+		settings_json("default_", &status->info.defaults);
 		json_bool("auto_attach", status->info.auto_attach);
 		json_unsigned("attached", status->attached.count);
 		attached_list_json(&status->attached);

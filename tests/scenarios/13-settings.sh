@@ -24,6 +24,8 @@ refused_in_sysfs() {
 
 MODES="kvm, skip, precise or paced"
 RATES="1 to 65536"
+FLUSHES="kvm or coalesce"
+PAGES="1 to 1048576"
 
 for value in kv skipp off 1 SKIP precis paced1; do
 	check "load-numa-$value" refused_at_load "numa=$value" "numa=$value is no setting: use $MODES"
@@ -31,6 +33,16 @@ done
 for value in 0 65537 -1 4294967297 64M 1.5 fast ''; do
 	check "load-numa_pace_mbps-$value" refused_at_load "numa_pace_mbps=$value" \
 		"numa_pace_mbps=$value is no setting: use $RATES"
+done
+for parameter in unmap other; do
+	for value in kv coalesced skip 1 ''; do
+		check "load-$parameter-$value" refused_at_load "$parameter=$value" \
+			"$parameter=$value is no setting: use $FLUSHES"
+	done
+done
+for value in 0 1048577 -1 4294967297 2M x ''; do
+	check "load-coalesce_min_pages-$value" refused_at_load "coalesce_min_pages=$value" \
+		"coalesce_min_pages=$value is no setting: use $PAGES"
 done
 check load-auto_attach refused_at_load auto_attach=maybe "auto_attach=maybe is no setting: use 0 or 1"
 check load-observe_only refused_at_load observe_only=2 "observe_only=2 is no setting: use 0 or 1"
@@ -46,6 +58,20 @@ for value in 00 70000 x '1 2'; do
 		"numa_pace_mbps=$value is no setting: use $RATES"
 done
 check numa_pace_mbps-unchanged [ "$(cat $PARAMETERS/numa_pace_mbps)" = 64 ]
+for parameter in unmap other; do
+	check "$parameter-default" [ "$(cat $PARAMETERS/$parameter)" = kvm ]
+	for value in x kvm,coalesce ' '; do
+		check "sysfs-$parameter-'$value'" refused_in_sysfs $parameter "$value" \
+			"$parameter=$value is no setting: use $FLUSHES"
+	done
+	check "$parameter-unchanged" [ "$(cat $PARAMETERS/$parameter)" = kvm ]
+done
+check coalesce_min_pages-default [ "$(cat $PARAMETERS/coalesce_min_pages)" = 512 ]
+for value in 00 1048577 x '1 2'; do
+	check "sysfs-coalesce_min_pages-'$value'" refused_in_sysfs coalesce_min_pages "$value" \
+		"coalesce_min_pages=$value is no setting: use $PAGES"
+done
+check coalesce_min_pages-unchanged [ "$(cat $PARAMETERS/coalesce_min_pages)" = 512 ]
 check sysfs-auto_attach refused_in_sysfs auto_attach 7 "auto_attach=7 is no setting: use 0 or 1"
 check sysfs-observe_only sh -c "! echo 1 >$PARAMETERS/observe_only"
 check numa-unchanged [ "$(cat $PARAMETERS/numa)" = kvm ]
@@ -57,6 +83,13 @@ for value in precise paced kvm skip; do
 done
 for value in 1 65536 48; do
 	check "sysfs-numa_pace_mbps-$value" takes numa_pace_mbps $value
+done
+for value in coalesce kvm; do
+	check "sysfs-unmap-$value" takes unmap $value
+	check "sysfs-other-$value" takes other $value
+done
+for value in 1 1048576 24; do
+	check "sysfs-coalesce_min_pages-$value" takes coalesce_min_pages $value
 done
 
 start_vmm vm --memory 8
@@ -79,13 +112,27 @@ sets() {
 		[ "$(stat_of "$_pid" numa)" = "$_mode" ] &&
 		[ "$(stat_of "$_pid" numa_pace_mbps)" = "$_rate" ]
 }
+# coalesces COMMAND PID UNMAP OTHER PAGES SETTING…: the same for these three.
+coalesces() {
+	_command=$1 _pid=$2 _unmap=$3 _other=$4 _pages=$5
+	shift 5
+	[ "$(status_of kvm-invpolicy "$_command" "$_pid" "$@")" = 0 ] &&
+		[ "$(stat_of "$_pid" unmap)" = "$_unmap" ] &&
+		[ "$(stat_of "$_pid" other)" = "$_other" ] &&
+		[ "$(stat_of "$_pid" coalesce_min_pages)" = "$_pages" ]
+}
 check features-modes says '^numa=paced  *yes' kvm-invpolicy features
 check features-rate says '^numa_pace_mbps is 1 to 65536 MiB per second, 48 by default$' kvm-invpolicy features
-check status-default says '^defaults  *numa=skip numa_pace_mbps=48$' kvm-invpolicy status
+check features-flushes says '^unmap=coalesce  *yes' kvm-invpolicy features
+check features-pages says '^coalesce_min_pages is 1 to 1048576 pages, 24 by default$' kvm-invpolicy features
+check status-default says '^defaults  *numa=skip numa_pace_mbps=48 unmap=kvm other=kvm coalesce_min_pages=24$' \
+	kvm-invpolicy status
 # shellcheck disable=SC2154 # set by start_vmm
 {
 	check attach-bad-setting [ "$(status_of kvm-invpolicy attach "$vm_PID" numa=off)" = 2 ]
 	check attach-bad-setting-lists grep -q 'kvm|skip|precise|paced' /run/tool
+	check attach-bad-flush [ "$(status_of kvm-invpolicy attach "$vm_PID" unmap=skip)" = 2 ]
+	check attach-bad-flush-lists grep -q 'unmap=kvm|coalesce, other=kvm|coalesce or' /run/tool
 	check attach [ "$(status_of kvm-invpolicy attach "$vm_PID" numa=kvm)" = 0 ]
 	check attach-twice [ "$(status_of kvm-invpolicy attach "$vm_PID")" = 9 ]
 	check set-bad-setting [ "$(status_of kvm-invpolicy set "$vm_PID" numa=)" = 2 ]
@@ -116,6 +163,21 @@ check status-default says '^defaults  *numa=skip numa_pace_mbps=48$' kvm-invpoli
 	check detach-default-mode [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
 	check stat-hides-what-skip-has-not sh -c "kvm-invpolicy attach $vm_PID numa=skip &&
 		! kvm-invpolicy stat $vm_PID | grep flushes && kvm-invpolicy detach $vm_PID"
+
+	check attach-coalesce coalesces attach "$vm_PID" coalesce kvm 24 unmap=coalesce
+	check set-other coalesces set "$vm_PID" coalesce coalesce 24 other=coalesce
+	check list-says-coalesce says '  numa=skip unmap=coalesce other=coalesce coalesce_min_pages=24$' \
+		kvm-invpolicy list
+	check set-unmap-kvm coalesces set "$vm_PID" kvm coalesce 24 unmap=kvm
+	check set-pages-alone coalesces set "$vm_PID" kvm coalesce 1 coalesce_min_pages=1
+	check set-pages-has-effect sh -c '! grep "no effect" /run/tool'
+	check stat-shows-coalesced says '^events coalesced  *[0-9]' kvm-invpolicy stat "$vm_PID"
+	check set-all coalesces set "$vm_PID" kvm kvm 1048576 \
+		coalesce_min_pages=1048576 unmap=kvm other=kvm
+	check set-pages-says-no-effect grep -q 'no effect before unmap=coalesce or other=coalesce' /run/tool
+	check detach-coalesce [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
+	check attach-default-flush coalesces attach "$vm_PID" kvm kvm 24
+	check detach-default-flush [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
 
 	check unload-refused-while-attached \
 		sh -c "kvm-invpolicy attach $vm_PID && ! rmmod kvm_invpolicy"

@@ -96,7 +96,7 @@ help_text() {
 	  stat PID [--json]                    what the attached VMs of a process counted since attach
 	  observe PID [--seconds N] [--json]   count what a policy would spare a process; changes nothing
 
-	Settings: numa=kvm|skip|precise|paced or numa_pace_mbps=1..65536; see attach --help
+	Settings: see attach --help
 
 	Options:
 	  --help     this text; after a command: what that command takes
@@ -118,13 +118,17 @@ test_help() {
 		fi
 	done
 	prints "attach --help names the consequence of numa=skip" 0 \
-		"                    the placement of guest memory no longer follows guest accesses" \
+		"                        the placement of guest memory no longer follows guest accesses" \
 		sh -c "'$tool' attach --help | grep placement"
+	prints "attach --help says what coalesce_min_pages is" 0 \
+		"  coalesce_min_pages=N  leave events of fewer pages to KVM, 1 to 1048576" \
+		sh -c "'$tool' attach --help | grep coalesce_min_pages"
 }
 
 test_usage() {
-	local choices="use numa=kvm|skip|precise|paced or numa_pace_mbps=1..65536"
-	local pid seconds rate
+	local choices="use numa=kvm|skip|precise|paced, numa_pace_mbps=1..65536,"
+	choices+=" unmap=kvm|coalesce, other=kvm|coalesce or coalesce_min_pages=1..1048576"
+	local pid seconds rate pages setting
 	fails "unknown command" 2 "--help" "$tool" frobnicate
 	fails "unknown option" 2 "use 'kvm-invpolicy status [--json]'" "$tool" status --verbose
 	fails "--json where nothing is read" 2 "use 'kvm-invpolicy attach PID" "$tool" attach $$ --json
@@ -140,6 +144,14 @@ test_usage() {
 	for rate in 0 -1 +1 65537 99999999999 1.5 64M x ""; do
 		fails "bad numa_pace_mbps=$rate lists the good ones" 2 "$choices" \
 			"$tool" attach $$ numa=paced "numa_pace_mbps=$rate"
+	done
+	for pages in 0 -1 +1 1048577 99999999999 2M x ""; do
+		fails "bad coalesce_min_pages=$pages lists the good ones" 2 "$choices" \
+			"$tool" attach $$ unmap=coalesce "coalesce_min_pages=$pages"
+	done
+	for setting in unmap=skip unmap=coalesced unmap= other=paced other=Coalesce exit=kvm \
+		unmap_other=kvm coalesce=1; do
+		fails "bad setting $setting lists the good ones" 2 "$choices" "$tool" set $$ $setting
 	done
 	for seconds in 0 -5 x 1.5 86401; do
 		fails "bad --seconds $seconds" 2 "from 1 to 86400" "$tool" observe $$ --seconds "$seconds"
@@ -157,11 +169,15 @@ test_process() {
 		fails "$command: no such process" 7 "no process $gone" "$tool" "$command" "$gone"
 		fails "$command: process without VM" 8 "has no VM" "$tool" "$command" $$
 	done
-	for setting in numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps=1 numa_pace_mbps=65536; do
+	for setting in numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps=1 numa_pace_mbps=65536 \
+		unmap=kvm unmap=coalesce other=kvm other=coalesce \
+		coalesce_min_pages=1 coalesce_min_pages=1048576; do
 		fails "set $setting: process without VM" 8 "has no VM" "$tool" set $$ $setting
 	done
 	fails "attach with two settings: process without VM" 8 "has no VM" \
 		"$tool" attach $$ numa=paced numa_pace_mbps=32
+	fails "attach with every setting: process without VM" 8 "has no VM" "$tool" attach $$ \
+		numa=skip numa_pace_mbps=1 unmap=coalesce other=coalesce coalesce_min_pages=16
 	if [[ $EUID == 0 ]]; then
 		fails "process of somebody else" 12 "run as root" nobody "$tool" stat $$
 	else
@@ -239,15 +255,20 @@ completions() { # WORDS…
 }
 
 test_completion() {
-	local settings="numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps="
+	local numa="numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps="
+	local flush="unmap=kvm unmap=coalesce other=kvm other=coalesce coalesce_min_pages="
 	if [[ ${tool##*/} != kvm-invpolicy ]]; then
 		skip "completion" "it calls kvm-invpolicy, not ${tool##*/}"
 		return
 	fi
-	prints "completion of a setting" 0 "$settings" completions kvm-invpolicy set 1 numa
+	prints "completion of a setting" 0 "$numa" completions kvm-invpolicy set 1 numa
+	prints "completion of another setting" 0 "other=kvm other=coalesce" \
+		completions kvm-invpolicy set 1 o
+	prints "completion of a number's setting" 0 "coalesce_min_pages=" \
+		completions kvm-invpolicy attach 1 numa=skip c
 	prints "completion of the value of a setting" 0 "precise paced" \
 		completions kvm-invpolicy set 1 numa = p
-	prints "completion offers all that attach takes" 0 "$settings --help" \
+	prints "completion offers all that attach takes" 0 "$numa $flush --help" \
 		completions kvm-invpolicy attach 1 ""
 }
 
