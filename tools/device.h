@@ -7,7 +7,7 @@
 #include <linux/kvm_invpolicy.h>
 
 /* The version of KVM's hooks that the module of this tree is built for. */
-#define INVP_HOOK_VERSION 2
+#define INVP_HOOK_VERSION 3
 
 struct device {
 	int fd;

@@ -206,10 +206,10 @@ test_faked_host() {
 	fake_host
 	fails "kvm without hooks, no module" 3 "modprobe" elsewhere "$tool" status
 	fake_host
-	echo 2 >"$scratch/module/kvm/parameters/invalidate_policy_version"
+	echo 3 >"$scratch/module/kvm/parameters/invalidate_policy_version"
 	fails "kvm with our hooks, no module" 3 "modprobe" elsewhere "$tool" status
 	echo 7 >"$scratch/module/kvm/parameters/invalidate_policy_version"
-	fails "kvm with other hooks" 6 "hook version 7, kvm_invpolicy needs version 2: build" elsewhere "$tool"
+	fails "kvm with other hooks" 6 "hook version 7, kvm_invpolicy needs version 3: build" elsewhere "$tool"
 	fails "list on kvm with other hooks" 6 "from the same tree" elsewhere "$tool" list
 	fake_host
 	fake_module
