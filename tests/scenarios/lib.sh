@@ -219,6 +219,13 @@ two_rounds() {
 	operate "$1" "$2" 0 && operate "$1" "$2" 1 && ctl vm settle
 }
 
+# check_operations BACKING: every operation reaches the guest before it returns.
+check_operations() {
+	for operation in $(operations "$1"); do
+		check "$1-$operation" two_rounds "$1" "$operation"
+	done
+}
+
 # check_contents BACKING COUNTER SETTING…: with these settings, every operation reaches
 # the guest before it returns; COUNTER shows that the policy was at work meanwhile.
 check_contents() {
@@ -230,9 +237,7 @@ check_contents() {
 	# The scanner passes hugetlb by.
 	[ "$backing" = hugetlb ] ||
 		check "$backing-scanned" wait_for 60 counter_reaches "$vm_PID" "$at_work" 1
-	for operation in $(operations "$backing"); do
-		check "$backing-$operation" two_rounds "$backing" "$operation"
-	done
+	check_operations "$backing"
 	check "$backing-oracle" stop_vmm vm
 }
 
