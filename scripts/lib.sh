@@ -6,7 +6,7 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$TOP/build
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kvm_invpolicy
 SOURCE_PACKAGE=linux-source-6.12
-export TOP BUILD CACHE SOURCE_PACKAGE
+export TOP BUILD CACHE SOURCE_PACKAGE QEMU RUN_GROUP
 
 die() {
 	printf '%s: error: %s\n' "${0##*/}" "$*" >&2
@@ -92,11 +92,29 @@ matching_headers() {
 		only_headers | first_with_version "$version" installed_version
 }
 
+# set_architecture x86|arm64: of the test machine. QEMU emulates it and RUN_GROUP of
+# setup.sh installs what that needs; its programs go to PRODUCTS.
+set_architecture() {
+	ARCHITECTURE=$1
+	case $1 in
+	x86)
+		QEMU=qemu-system-x86_64 RUN_GROUP=run
+		CROSS_COMPILE='' PRODUCTS=$BUILD ;;
+	arm64)
+		QEMU=qemu-system-aarch64 RUN_GROUP=arm64
+		CROSS_COMPILE=aarch64-linux-gnu- PRODUCTS=$BUILD/arm64 ;;
+	*) die "no test machine is of architecture $1: x86 and arm64 are" ;;
+	esac
+}
+set_architecture x86
+
 build_user_space() {
-	step "building the VMM, the command and the ioctl driver"
-	make -s -C "$TOP/tests/vmm" OUT="$BUILD"
-	make -s -C "$TOP/tests/ioctl" OUT="$BUILD"
-	make -s -C "$TOP/tools" OUT="$BUILD/static" LDFLAGS=-static
+	local make=(make -s ARCH="$ARCHITECTURE" CC="${CROSS_COMPILE}gcc" OBJCOPY="${CROSS_COMPILE}objcopy")
+
+	step "building the VMM, the command and the ioctl driver for $ARCHITECTURE"
+	"${make[@]}" -C "$TOP/tests/vmm" OUT="$PRODUCTS"
+	"${make[@]}" -C "$TOP/tests/ioctl" OUT="$PRODUCTS"
+	"${make[@]}" -C "$TOP/tools" OUT="$PRODUCTS/static" LDFLAGS=-static
 }
 
 # What the test machine is given: the patched KVM, the module, and all of user space.

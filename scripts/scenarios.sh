@@ -117,7 +117,7 @@ build_initramfs() {
 }
 
 use_debug_kernel() {
-	KERNEL_ROOT=$("$TOP/scripts/debug-kernel.sh")
+	KERNEL_ROOT=$("$TOP/scripts/built-kernel.sh" debug)
 	KERNEL_RELEASE=$(basename "$KERNEL_ROOT"/lib/modules/*)
 	export KERNEL_ROOT KERNEL_RELEASE
 	SLOWDOWN=4

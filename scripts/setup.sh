@@ -13,7 +13,8 @@ usage() {
 	  check   the static checkers
 	  kunit   what KUnit needs to build its kernel and to run it
 	  dkms    DKMS
-  bench   what draws the plots
+	  arm64   what the arm64 machines and their KUnit are built with, and QEMU for them
+	  bench   what draws the plots
 	END
 }
 
@@ -28,13 +29,15 @@ packages_of() {
 	check) printf '%s\n' sparse coccinelle libpython3-dev shellcheck g++ perl python3 ;;
 	kunit) printf '%s\n' "${build[@]}" python3 qemu-system-x86 ;;
 	dkms) printf '%s\n' "${build[@]}" dkms ;;
+	arm64) printf '%s\n' "${build[@]}" gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+		qemu-system-arm python3 gzip ;;
 	bench) printf '%s\n' gnuplot-nox ;;
 	*) usage >&2; exit 2 ;;
 	esac
 }
 
 wants_kernel() {
-	[[ $1 == build || $1 == kunit || $1 == dkms ]]
+	[[ $1 == build || $1 == kunit || $1 == dkms || $1 == arm64 ]]
 }
 
 candidate_version() {

@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds the debug kernel, with the companion patch and the contract checker in it, and
-# the policy module for it.
+# Builds a kernel of our own, with the companion patch in it, and the policy module for it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-CONFIG=$TOP/scripts/debug.config
-
 usage() {
 	cat <<-'END'
-	usage: debug-kernel.sh
+	usage: built-kernel.sh debug|arm64
+	  debug   with the contract checker and the kernel's own checkers
+	  arm64   small, for the emulated arm64 machines, built by a cross compiler
 	  Prints the folder of the kernel, kept in the cache, with
 	    boot/          its image
 	    lib/modules/   its modules, KVM's among them
@@ -18,12 +17,23 @@ usage() {
 	END
 }
 
+choose_kernel() {
+	KIND=$1
+	SERIES=(series series.arm64)
+	case $KIND in
+	debug) SERIES+=(series.debug); set_architecture x86; IMAGE=bzImage ;;
+	arm64) set_architecture arm64; IMAGE=Image ;;
+	*) usage >&2; exit 2 ;;
+	esac
+	CONFIG=$TOP/scripts/$KIND.config
+}
+
 # One run at a time: another would change the tree under this one's build.
 lock_work_folder() {
 	mkdir -p "$WORK"
 	exec 9>"$WORK/lock"
 	flock --nonblock 9 || {
-		step "waiting for another debug-kernel.sh that uses $WORK"
+		step "waiting for another built-kernel.sh that uses $WORK"
 		flock 9
 	}
 }
@@ -35,7 +45,7 @@ find_patches() {
 	line=$(cut -d. -f1,2 <<<"$version")
 	folder=$TOP/patches/linux-$line
 	need_file "$folder/series" "$SOURCE is of a line without a patch: set KERNEL_SOURCE"
-	cat "$folder"/series{,.arm64,.debug} | sed "s|^|$folder/|"
+	cat "${SERIES[@]/#/$folder/}" | sed "s|^|$folder/|"
 }
 
 # The files that a patch changes, now or in an earlier run, are copies in the tree:
@@ -71,7 +81,8 @@ lay_out_tree() {
 }
 
 kbuild() {
-	env -u MAKEFLAGS -u MAKELEVEL make -C "$TREE" O="$WORK/build" "$@"
+	env -u MAKEFLAGS -u MAKELEVEL make -C "$TREE" O="$WORK/build" \
+		ARCH="$ARCHITECTURE" CROSS_COMPILE="$CROSS_COMPILE" "$@"
 }
 
 # kbuild drops in silence what lacks a dependency.
@@ -90,7 +101,7 @@ install_kernel() {
 
 	release=$(<"$WORK/build/include/config/kernel.release")
 	rm -rf "${WORK:?}"/{boot,lib}
-	install -D "$WORK/build/arch/x86/boot/bzImage" "$WORK/boot/vmlinuz-$release"
+	install -D "$WORK/build/arch/$ARCHITECTURE/boot/$IMAGE" "$WORK/boot/vmlinuz-$release"
 	kbuild -s INSTALL_MOD_PATH="$WORK" modules_install >&2
 }
 
@@ -102,8 +113,8 @@ build_kernel() {
 	rm -f "$WORK/built"
 	lay_out_tree
 	configure
-	run_logged "building the debug kernel (about 12 minutes the first time)" \
-		"$WORK/build.log" kbuild -j"$(nproc)" bzImage modules 9>&-
+	run_logged "building the $KIND kernel (about 12 minutes the first time)" \
+		"$WORK/build.log" kbuild -j"$(nproc)" "$IMAGE" modules 9>&-
 	install_kernel
 	printf '%s\n' "$key" >"$WORK/built"
 }
@@ -116,16 +127,15 @@ build_policy() {
 	install -D -t "$WORK/policy" "$WORK/policy-tree/module/kvm_invpolicy.ko"
 }
 
-case ${1:-} in
-'') ;;
--h | --help) usage; exit 0 ;;
-*) usage >&2; exit 2 ;;
-esac
+case ${1:-} in -h | --help) usage; exit 0 ;; esac
+(($# == 1)) || { usage >&2; exit 2; }
+choose_kernel "$1"
 for command in rsync gcc make bc flex bison patch; do
 	need_command "$command" build
 done
+[[ -z $CROSS_COMPILE ]] || need_command "${CROSS_COMPILE}gcc" arm64
 SOURCE=$("$TOP/scripts/kernel.sh" source)
-WORK=$CACHE/debug/${SOURCE##*/}
+WORK=$CACHE/$KIND/${SOURCE##*/}
 TREE=$WORK/tree
 mapfile -t PATCHES < <(find_patches)
 ((${#PATCHES[@]})) || exit 1
