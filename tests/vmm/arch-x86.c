@@ -46,6 +46,8 @@
 #define BUSY_TASK	0xb
 #define TRAP_STACK	1
 
+const char * const arch_vcpu_counters[ARCH_VCPU_COUNTERS] = { "pf_fixed", "pf_taken" };
+
 struct trap_gate {
 	uint16_t offset_low;
 	uint16_t selector;

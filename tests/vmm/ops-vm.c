@@ -48,19 +48,22 @@ static uint64_t efaults_of(const struct vcpu *vcpu)
 	return __atomic_load_n(&vcpu->efaults, __ATOMIC_ACQUIRE);
 }
 
-static uint64_t pf_fixed_of(const struct vcpu *vcpu)
-{
-	return stats_read(&vcpu->pf_fixed);
-}
-
-static uint64_t pf_taken_of(const struct vcpu *vcpu)
-{
-	return stats_read(&vcpu->pf_taken);
-}
-
 static uint64_t tid_of(const struct vcpu *vcpu)
 {
 	return vcpu->tid;
+}
+
+static void add_counters(struct vm *vm, struct reply *reply)
+{
+	unsigned int i, counter;
+	uint64_t sum;
+
+	for (counter = 0; counter < ARCH_VCPU_COUNTERS && arch_vcpu_counters[counter]; counter++) {
+		sum = 0;
+		for (i = 0; i < vm->vcpu_count; i++)
+			sum += stats_read(&vm->vcpus[i].counters[counter]);
+		reply_add(reply, ",\"%s\":%" PRIu64, arch_vcpu_counters[counter], sum);
+	}
 }
 
 /* The visits tell parts of a sweep, which whole sweeps of slow guests do not. */
@@ -108,8 +111,7 @@ bool op_stat(struct vm *vm, const struct request *request, struct reply *reply)
 	add_sum(vm, reply, "visits", visits_of);
 	reply_add(reply, ",\"errors\":%" PRIu64, vm_errors(vm));
 	add_sum(vm, reply, "efaults", efaults_of);
-	add_sum(vm, reply, "pf_fixed", pf_fixed_of);
-	add_sum(vm, reply, "pf_taken", pf_taken_of);
+	add_counters(vm, reply);
 	reply_add(reply, ",\"remote_tlb_flush\":%" PRIu64,
 		  stats_read(&vm->remote_tlb_flush));
 	reply_add(reply, ",\"paused\":%s", vm->paused ? "true" : "false");

@@ -22,6 +22,9 @@
 #define RECORDS_GPA		0x200000ULL
 #define VCPUS_MAX		64
 
+/* In the guest's map, but above slot 0: where an arm64 guest tells that it has trapped. */
+#define TRAPPED_GPA		0x3ffff000ULL
+
 #define SCRATCH_GPA		0xc0000000ULL
 #define SWEPT_GPA		0x100000000ULL
 #define SWEPT_MAX_MIB		8192ULL
@@ -105,6 +108,9 @@ _Static_assert(sizeof(struct mailbox) * VCPUS_MAX <= STACKS_GPA - MAILBOX_GPA,
 	       "mailboxes overlap the stacks");
 _Static_assert(STACKS_GPA + STACK_SIZE * VCPUS_MAX <= TRAPS_GPA,
 	       "stacks overlap what a trap needs");
+_Static_assert(RECORDS_GPA + (SWEPT_MAX_MIB << (20 - GUEST_PAGE_SHIFT)) *
+	       sizeof(struct page_record) <= TRAPPED_GPA,
+	       "records where a trap is told");
 _Static_assert(SWEPT_GPA + (SWEPT_MAX_MIB << 20) <= 1ULL << STAMP_SHIFT,
 	       "an address does not fit a stamp");
 

@@ -19,6 +19,12 @@ void arch_vm_init(struct vm *vm);
 void arch_vcpu_init(struct vcpu *vcpu);
 
 /*
+ * KVM's statistics of a vCPU that are worth telling here, by their names; the rest is NULL.
+ */
+#define ARCH_VCPU_COUNTERS	2
+extern const char * const arch_vcpu_counters[ARCH_VCPU_COUNTERS];
+
+/*
  * The payload does nothing that traps. Whether the vCPU has stopped because it did all
  * the same: text then says how.
  */

@@ -26,6 +26,7 @@ void vcpu_init(struct vcpu *vcpu, struct vm *vm, unsigned int index, int run_siz
 {
 	uint64_t share = vm->memory.pages / vm->vcpu_count;
 	int stats;
+	int i;
 
 	vcpu->vm = vm;
 	vcpu->index = index;
@@ -38,8 +39,8 @@ void vcpu_init(struct vcpu *vcpu, struct vm *vm, unsigned int index, int run_siz
 		die("cannot map the run area of vCPU %u: %s", index,
 		    strerror(errno));
 	stats = stats_open(vcpu->fd);
-	vcpu->pf_fixed = stats_find(stats, "pf_fixed");
-	vcpu->pf_taken = stats_find(stats, "pf_taken");
+	for (i = 0; i < ARCH_VCPU_COUNTERS && arch_vcpu_counters[i]; i++)
+		vcpu->counters[i] = stats_find(stats, arch_vcpu_counters[i]);
 
 	vcpu->mailbox = (struct mailbox *)(vm->low + MAILBOX_GPA) + index;
 	vcpu->mailbox->records_gpa = RECORDS_GPA;
@@ -90,12 +91,14 @@ static void fail_at_exit(struct vcpu *vcpu)
 {
 	char why[120];
 
-	if (vcpu->run->exit_reason == KVM_EXIT_MMIO)
-		snprintf(why, sizeof(why), "no memory slot at 0x%llx",
-			 vcpu->run->mmio.phys_addr);
-	else if (!arch_vcpu_trapped(vcpu, why, sizeof(why)))
-		snprintf(why, sizeof(why), "unexpected exit reason 0x%x",
-			 vcpu->run->exit_reason);
+	if (!arch_vcpu_trapped(vcpu, why, sizeof(why))) {
+		if (vcpu->run->exit_reason == KVM_EXIT_MMIO)
+			snprintf(why, sizeof(why), "no memory slot at 0x%llx",
+				 vcpu->run->mmio.phys_addr);
+		else
+			snprintf(why, sizeof(why), "unexpected exit reason 0x%x",
+				 vcpu->run->exit_reason);
+	}
 	fail(vcpu, why);
 }
 

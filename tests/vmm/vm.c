@@ -16,7 +16,7 @@ int kvm_open(void)
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 
 	if (kvm < 0)
-		die("cannot open /dev/kvm: %s; load kvm-amd or kvm-intel and run as root",
+		die("cannot open /dev/kvm: %s; load KVM and run as root",
 		    strerror(errno));
 	return kvm;
 }

@@ -11,6 +11,7 @@
 
 #include "memory.h"
 #include "oracle.h"
+#include "payload.h"
 #include "stats.h"
 #include "util.h"
 
@@ -47,8 +48,7 @@ struct vcpu {
 	uint64_t efaults;
 	bool stop;
 	bool parked;
-	struct counter pf_fixed;
-	struct counter pf_taken;
+	struct counter counters[ARCH_VCPU_COUNTERS];
 };
 
 struct vm {
