@@ -14,25 +14,14 @@
 #include "tap.h"
 
 #define MEMORY_BYTES	(4UL << 20)
-#define CODE_GPA	0x1000
 #define LAST_WRITTEN	0xff000
-
-/* Real mode: increments the first byte of each page from 0x2000 to 0xff000. */
-static const unsigned char code[] = {
-	0xb8, 0x00, 0x02,		/* start: mov $0x0200, %ax */
-	0x8e, 0xd8,			/* next:  mov %ax, %ds */
-	0xfe, 0x06, 0x00, 0x00,		/*        incb 0 */
-	0x05, 0x00, 0x01,		/*        add $0x0100, %ax */
-	0x73, 0xf5,			/*        jnc next */
-	0xeb, 0xf0,			/*        jmp start */
-};
 
 int kvm_open(void)
 {
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 
 	if (kvm < 0)
-		die("cannot open /dev/kvm: %s; load kvm-amd or kvm-intel and run as root",
+		die("cannot open /dev/kvm: %s; load KVM and run as root",
 		    strerror(errno));
 	return kvm;
 }
@@ -58,7 +47,7 @@ static void add_memory(struct guest *guest)
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (guest->memory == MAP_FAILED)
 		die("cannot map %lu bytes: %s", MEMORY_BYTES, strerror(errno));
-	memcpy(guest->memory + CODE_GPA, code, sizeof(code));
+	guest_load(guest);
 	region.userspace_addr = (uintptr_t)guest->memory;
 	if (ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region))
 		die("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
@@ -73,8 +62,6 @@ void guest_create(struct guest *guest)
 
 static void add_vcpu(struct guest *guest)
 {
-	struct kvm_regs regs = { .rip = CODE_GPA, .rflags = 2 };
-	struct kvm_sregs sregs;
 	int kvm = kvm_open();
 
 	guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, 0);
@@ -87,12 +74,7 @@ static void add_vcpu(struct guest *guest)
 		die("cannot map the vCPU: %s", strerror(errno));
 	close(kvm);
 
-	if (ioctl(guest->vcpu, KVM_GET_SREGS, &sregs))
-		die("KVM_GET_SREGS: %s", strerror(errno));
-	sregs.cs.base = 0;
-	sregs.cs.selector = 0;
-	if (ioctl(guest->vcpu, KVM_SET_SREGS, &sregs) ||
-	    ioctl(guest->vcpu, KVM_SET_REGS, &regs))
+	if (guest_set_registers(guest))
 		die("cannot set the vCPU's registers: %s", strerror(errno));
 }
 

@@ -39,6 +39,12 @@ void guest_stop(struct guest *guest);
 void guest_unmap(struct guest *guest);
 void guest_close(struct guest *guest);
 
+/* What an architecture has to offer: its code at CODE_GPA, and a vCPU that starts there. */
+#define CODE_GPA	0x1000
+void guest_load(struct guest *guest);
+/* 0, or -1 with errno. */
+int guest_set_registers(struct guest *guest);
+
 bool vm_folder_exists(pid_t pid, int number);
 bool wait_vm_folder_gone(pid_t pid, int number);
 

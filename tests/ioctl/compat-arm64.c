@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "errors.h"
+
+void errors_compat(bool hooks)
+{
+	(void)hooks;
+	puts("ok - 32-bit # SKIP a 64-bit program of arm64 has no way to make a 32-bit call");
+}
