@@ -58,6 +58,8 @@ void guest_sweep(struct mailbox *mailbox)
 		for (page = begin; page < end; page++) {
 			store_word(&mailbox->page, page);
 			store_word(&mailbox->visits, ++visits);
+			/* The host waits for the count: no earlier read of a control word. */
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 			visit(mailbox, &records[page], page_gpa(page), generation);
 		}
 		store_word(&mailbox->sweeps, generation);
