@@ -52,7 +52,7 @@ other_events() {
 
 # Re-faults of the guest and pages that the host has protected.
 rates_of_interest() {
-	echo "$(ctl guest stat | json_get pf_fixed) $(vmstat numa_pte_updates)"
+	echo "$(guest_faults guest) $(vmstat numa_pte_updates)"
 }
 
 # Steady: over the last four samples neither rate has moved by more than a quarter, or by

@@ -8,10 +8,11 @@ set -euo pipefail
 usage() {
 	cat <<-'END'
 	usage: boot.sh --initrd FILE [--timeout SECONDS] [--memory MIB] [--results DIR] [--append WORDS]
-	               [--plugin FILE,ARGUMENT…]
+	               [--plugin FILE,ARGUMENT…] [--arm64 CPU]
 	  Verdicts go to stdout as they come. DIR (default build/run) receives
 	  console.log, verdict.tap, qemu.log and files/, what the scenarios sent.
-	  A plugin is loaded into QEMU, as its option -plugin says.
+	  A plugin is loaded into QEMU, as its option -plugin says. --arm64 boots an arm64
+	  machine whose CPUs are of that kind: neoverse-n1, cortex-a72, max and others.
 	  Exit status: 0 all passed; 1 a test failed; 3 the run itself failed.
 	END
 }
@@ -22,6 +23,15 @@ MEMORY=3072
 RESULTS=$BUILD/run
 APPEND=
 PLUGIN=()
+MACHINE=(-cpu "EPYC,+svm")
+CONSOLE=ttyS0
+
+# KVM needs EL2, which is not there by default.
+use_arm64() {
+	set_architecture arm64
+	MACHINE=(-machine "virt,virtualization=on,gic-version=3" -cpu "$1")
+	CONSOLE=ttyAMA0
+}
 
 parse_arguments() {
 	while (($#)); do
@@ -32,6 +42,7 @@ parse_arguments() {
 		--results) RESULTS=${2:?--results needs a folder}; shift 2 ;;
 		--append) APPEND=${2:?--append needs words}; shift 2 ;;
 		--plugin) PLUGIN=(-plugin "${2:?--plugin needs a file}"); shift 2 ;;
+		--arm64) use_arm64 "${2:?--arm64 needs a CPU}"; shift 2 ;;
 		-h | --help) usage; exit 0 ;;
 		*) usage >&2; exit 2 ;;
 		esac
@@ -42,7 +53,7 @@ parse_arguments() {
 
 command_line() {
 	# Half a minute without progress is nothing unusual for an emulated CPU.
-	printf '%s ' console=ttyS0 panic=-1 oops=panic log_buf_len=4M \
+	printf '%s ' console=$CONSOLE panic=-1 oops=panic log_buf_len=4M \
 		numa_balancing=disable watchdog_thresh=30 \
 		rcupdate.rcu_cpu_stall_timeout=60 "$APPEND"
 }
@@ -52,8 +63,8 @@ command_line() {
 start_qemu() {
 	local node_size=$((MEMORY / 2))
 
-	timeout --kill-after=10 "$TIMEOUT" qemu-system-x86_64 \
-		-accel tcg,thread=multi -cpu EPYC,+svm -smp 5,sockets=5 \
+	timeout --kill-after=10 "$TIMEOUT" "$QEMU" \
+		-accel tcg,thread=multi "${MACHINE[@]}" -smp 5,sockets=5 \
 		-m "$MEMORY" \
 		-object "memory-backend-ram,size=${node_size}M,id=m0" \
 		-object "memory-backend-ram,size=${node_size}M,id=m1" \
@@ -68,11 +79,11 @@ start_qemu() {
 		-device virtserialport,chardev=results,name=invp.results \
 		-kernel "$KERNEL" -initrd "$INITRD" -append "$(command_line)" \
 		>"$RESULTS/qemu.log" 2>&1 &
-	QEMU=$!
+	MACHINE_PID=$!
 }
 
 stop_qemu() {
-	[[ -z ${QEMU:-} ]] || kill "$QEMU" 2>/dev/null || true
+	[[ -z ${MACHINE_PID:-} ]] || kill "$MACHINE_PID" 2>/dev/null || true
 }
 
 run_machine() {
@@ -83,10 +94,10 @@ run_machine() {
 	: >"$RESULTS/verdict.tap"
 	QEMU_STATUS=0
 	start_qemu
-	tail -s 0.2 -n +1 -f --pid="$QEMU" "$RESULTS/verdict.tap" &
+	tail -s 0.2 -n +1 -f --pid="$MACHINE_PID" "$RESULTS/verdict.tap" &
 	stream=$!
-	wait "$QEMU" || QEMU_STATUS=$?
-	QEMU=
+	wait "$MACHINE_PID" || QEMU_STATUS=$?
+	MACHINE_PID=
 	wait "$stream" || true
 }
 
@@ -139,7 +150,7 @@ judge() {
 }
 
 parse_arguments "$@"
-need_command qemu-system-x86_64 run
+need_command "$QEMU" "$RUN_GROUP"
 KERNEL=$("$TOP/scripts/kernel.sh" image)
 trap stop_qemu EXIT
 trap 'exit 130' INT

@@ -7,7 +7,8 @@ set -euo pipefail
 
 usage() {
 	cat <<-'END'
-	usage: initramfs.sh OUT.cpio.gz [--modules-dir DIR] [--module NAME]… [--file SRC:DST]…
+	usage: initramfs.sh OUT.cpio.gz [--arch x86|arm64] [--modules-dir DIR] [--module NAME]…
+	                    [--file SRC:DST]…
 	  --modules-dir DIR   DIR/*.ko take the place of the kernel's modules of the same name
 	  --module NAME       one more module of the kernel, with its dependencies
 	  --file SRC:DST      one more file; programs bring their shared libraries
@@ -16,12 +17,13 @@ usage() {
 
 OUT=
 MODULES_DIR=
-MODULES=(irqbypass kvm kvm-amd kvm-intel zram)
+MODULES=(zram)
 FILES=()
 
 parse_arguments() {
 	while (($#)); do
 		case $1 in
+		--arch) set_architecture "${2:?--arch needs an architecture}"; shift 2 ;;
 		--modules-dir) MODULES_DIR=${2:?--modules-dir needs a folder}; shift 2 ;;
 		--module) MODULES+=("${2:?--module needs a name}"); shift 2 ;;
 		--file) FILES+=("${2:?--file needs SRC:DST}"); shift 2 ;;
@@ -31,19 +33,31 @@ parse_arguments() {
 		esac
 	done
 	[[ -n $OUT ]] || { usage >&2; exit 2; }
+	# arm64 has KVM in the kernel.
+	[[ $ARCHITECTURE == arm64 ]] || MODULES+=(irqbypass kvm kvm-amd kvm-intel)
 }
 
-install_busybox() {
-	local busybox applet
+find_busybox() {
+	local busybox
 
+	if [[ $ARCHITECTURE == arm64 ]]; then
+		"$TOP/scripts/arm64-busybox.sh"
+		return
+	fi
 	need_command busybox run
 	busybox=$(command -v busybox)
 	! ldd "$busybox" >/dev/null 2>&1 ||
 		die "$busybox is not static: apt-get install busybox-static"
+	printf '%s\n' "$busybox"
+}
+
+# Its init has it make links for the rest: one of another architecture cannot be run here.
+install_busybox() {
+	local busybox
+
+	busybox=$(find_busybox)
 	install -D "$busybox" "$STAGE/bin/busybox"
-	for applet in $("$busybox" --list); do
-		[[ $applet == busybox ]] || ln -s busybox "$STAGE/bin/$applet"
-	done
+	ln -s busybox "$STAGE/bin/sh"
 }
 
 # Prints a module's path below the modules folder, then its dependencies'.
@@ -100,7 +114,7 @@ install_built_modules() {
 		name=${built##*/}
 		find "$STAGE/lib/modules" -name "$name" -delete
 		install -D -m 644 "$built" "$STAGE/lib/modules/$RELEASE/updates/$name"
-		strip --strip-debug "$STAGE/lib/modules/$RELEASE/updates/$name"
+		"${CROSS_COMPILE}strip" --strip-debug "$STAGE/lib/modules/$RELEASE/updates/$name"
 	done
 }
 
@@ -136,7 +150,7 @@ write_archive() {
 parse_arguments "$@"
 need_command cpio run
 need_command depmod run
-need_command strip run
+need_command "${CROSS_COMPILE}strip" "$RUN_GROUP"
 RELEASE=$("$TOP/scripts/kernel.sh" release)
 STOCK=$("$TOP/scripts/kernel.sh" modules)
 STAGE=$(mktemp -d)

@@ -11,10 +11,12 @@ DEBUG_WORDS='panic_on_warn=1 page_poison=1 watchdog_thresh=60 rcupdate.rcu_cpu_s
 
 usage() {
 	cat <<-'END'
-	usage: scenarios.sh [--kvm patched|stock|debug] [SCENARIO…]
+	usage: scenarios.sh [--kvm patched|stock|debug|arm64:CPU] [SCENARIO…]
 	  Default: all of tests/scenarios, in both kinds of machine. A scenario names
 	  its kinds in a line "# kvm: stock", "# kvm: patched" or "# kvm: stock patched".
 	  The third kind, the debug kernel, runs those for patched and "# kvm: debug".
+	  An arm64 machine with CPUs of the kind CPU, such as neoverse-n1, cortex-a72 or
+	  max, runs those for patched but for those with a line "# not-arm64: REASON".
 	END
 }
 
@@ -24,18 +26,23 @@ PASSED=0
 FAILED=0
 SKIPPED=0
 MACHINES=0
-# How much longer than elsewhere things may take on the debug kernel.
+# How much longer than on x86 and a kernel without checkers things may take.
 SLOWDOWN=1
 
 known_kind() {
 	[[ $1 == stock || $1 == patched || $1 == debug ]]
 }
 
+is_arm64() {
+	[[ $1 == arm64:?* ]]
+}
+
 parse_arguments() {
 	while (($#)); do
 		case $1 in
 		--kvm)
-			known_kind "${2:-}" || die "--kvm ${2:-}: give patched, stock or debug"
+			known_kind "${2:-}" || is_arm64 "${2:-}" ||
+				die "--kvm ${2:-}: give patched, stock, debug or arm64:CPU"
 			KINDS=("$2"); shift 2 ;;
 		-h | --help) usage; exit 0 ;;
 		-*) usage >&2; exit 2 ;;
@@ -67,12 +74,29 @@ check_scenarios() {
 	done
 }
 
+# Those that are for a kind of machine, if they can run on its architecture.
 scenarios_of() {
 	local kinds=$1 name
 
 	[[ $1 != debug ]] || kinds='(patched|debug)'
+	! is_arm64 "$1" || kinds=patched
 	for name in "${SCENARIOS[@]}"; do
-		[[ ! " $(header kvm "$name") " =~ \ $kinds\  ]] || printf '%s\n' "$name"
+		[[ " $(header kvm "$name") " =~ \ $kinds\  ]] || continue
+		if is_arm64 "$1" && [[ -n $(header not-arm64 "$name") ]]; then
+			continue
+		fi
+		printf '%s\n' "$name"
+	done
+}
+
+report_not_arm64() {
+	local name reason
+
+	for name in "${SCENARIOS[@]}"; do
+		reason=$(header not-arm64 "$name")
+		[[ -n $reason ]] || continue
+		printf 'ok - %s # SKIP %s\n' "$name" "$reason"
+		SKIPPED=$((SKIPPED + 1))
 	done
 }
 
@@ -87,15 +111,17 @@ seconds_of() {
 }
 
 build_initramfs() {
-	local kind=$1 list=$BUILD/scenarios-$1/list name
-	local options=(--file "$BUILD/vmm:/bin/vmm"
-		       --file "$BUILD/invp-ioctl:/bin/invp-ioctl"
-		       --file "$BUILD/static/kvm-invpolicy:/bin/kvm-invpolicy"
+	local kind=$1 results=$BUILD/scenarios-${1/:/-} name
+	local list=$results/list
+	local options=(--arch "$ARCHITECTURE"
+		       --file "$PRODUCTS/vmm:/bin/vmm"
+		       --file "$PRODUCTS/invp-ioctl:/bin/invp-ioctl"
+		       --file "$PRODUCTS/static/kvm-invpolicy:/bin/kvm-invpolicy"
 		       --file "$list:/etc/scenarios"
 		       --file "$FOLDER/lib.sh:/lib/scenarios/lib.sh")
 
 	shift
-	mkdir -p "${list%/*}"
+	mkdir -p "$results"
 	printf '%s\n' "$@" >"$list"
 	for name in "$@"; do
 		options+=(--file "$FOLDER/$name.sh:/lib/scenarios/$name.sh")
@@ -104,28 +130,36 @@ build_initramfs() {
 		for name in kvm kvm-amd kvm-intel kvm_invpolicy; do
 			need_file "$BUILD/kvm/$name.ko" "run make"
 		done
-		unpack_stock_module kvm-amd "${list%/*}/stock"
+		unpack_stock_module kvm-amd "$results/stock"
 		options+=(--modules-dir "$BUILD/kvm"
-			  --file "${list%/*}/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko"
+			  --file "$results/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko"
 			  --file "$BUILD/kvm-other/module/kvm_invpolicy.ko:/lib/other-version/kvm_invpolicy.ko")
-	elif [[ $kind == debug ]]; then
+	elif [[ $kind == debug ]] || is_arm64 "$kind"; then
 		options+=(--modules-dir "$KERNEL_ROOT/policy")
 	else
 		options+=(--file "$BUILD/kvm/kvm_invpolicy.ko:/lib/modules/$RELEASE/updates/kvm_invpolicy.ko")
 	fi
-	"$TOP/scripts/initramfs.sh" "$BUILD/scenarios-$kind/initramfs.cpio.gz" "${options[@]}"
+	"$TOP/scripts/initramfs.sh" "$results/initramfs.cpio.gz" "${options[@]}"
 }
 
-use_debug_kernel() {
-	KERNEL_ROOT=$("$TOP/scripts/built-kernel.sh" debug)
+use_built_kernel() {
+	KERNEL_ROOT=$("$TOP/scripts/built-kernel.sh" "$1")
 	KERNEL_RELEASE=$(basename "$KERNEL_ROOT"/lib/modules/*)
 	export KERNEL_ROOT KERNEL_RELEASE
-	SLOWDOWN=4
+}
+
+# Debug and arm64 machines boot alone, with a kernel of our own.
+prepare_kind() {
+	case $1 in
+	debug) SLOWDOWN=4; use_built_kernel debug ;;
+	arm64:*) SLOWDOWN=3; set_architecture arm64; use_built_kernel arm64; report_not_arm64 ;;
+	esac
 }
 
 boot_options() {
 	case $1 in
 	debug) printf '%s\n' --memory 4096 --append "invp.kvm=patched invp.slowdown=$SLOWDOWN $DEBUG_WORDS" ;;
+	arm64:*) printf '%s\n' --arm64 "${1#arm64:}" --append "invp.kvm=patched invp.slowdown=$SLOWDOWN" ;;
 	*) printf '%s\n' --append "invp.kvm=$1" ;;
 	esac
 }
@@ -148,7 +182,7 @@ report_unfinished() {
 }
 
 run_machine() {
-	local kind=$1 results=$BUILD/scenarios-$1 tap seconds status=0 skipped options
+	local kind=$1 results=$BUILD/scenarios-${1/:/-} tap seconds status=0 skipped options
 
 	shift
 	tap=$results/verdict.tap
@@ -174,7 +208,7 @@ run_machine() {
 parse_arguments "$@"
 ((${#SCENARIOS[@]})) || mapfile -t SCENARIOS < <(all_scenarios)
 check_scenarios
-[[ ${KINDS[*]} != debug ]] || use_debug_kernel
+prepare_kind "${KINDS[0]}"
 RELEASE=$("$TOP/scripts/kernel.sh" release)
 for kind in "${KINDS[@]}"; do
 	mapfile -t names < <(scenarios_of "$kind")

@@ -6,8 +6,9 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /lib/scenarios/lib.sh
 
+# KVM for arm64 always has a second stage.
 nested_paging() {
-	[ "$(cat /sys/module/kvm_amd/parameters/npt)" = Y ]
+	[ "$(uname -m)" = aarch64 ] || [ "$(cat /sys/module/kvm_amd/parameters/npt)" = Y ]
 }
 
 kvm_is_of_its_kind() {

@@ -72,12 +72,9 @@ take_counters "$skipped"
 check all-elided [ "$(counter numa_elided)" -eq "$(counter numa_events)" ]
 check none-untracked [ "$(counter numa_untracked)" -eq 0 ]
 
-pf_fixed() {
-	ctl skipped stat | json_get pf_fixed
-}
-faults=$(pf_fixed)
+faults=$(guest_faults skipped)
 scan
-check no-refault-when-skipped [ "$(($(pf_fixed) - faults))" -eq 0 ]
+check no-refault-when-skipped [ "$(($(guest_faults skipped) - faults))" -eq 0 ]
 
 kvm-invpolicy set "$skipped" numa=kvm
 check set-kvm-leaves-them [ "$(left_to_kvm "$skipped")" -gt 0 ]

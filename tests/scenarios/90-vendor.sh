@@ -3,6 +3,7 @@
 # A vendor module has struct kvm in its own objects: the stock one, built for another
 # struct kvm, does not load beside the patched kvm. Last, as it takes the guard down.
 # kvm: patched
+# not-arm64: it has no vendor modules
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /lib/scenarios/lib.sh

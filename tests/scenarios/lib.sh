@@ -7,6 +7,7 @@ set -eu
 
 TRACING=/sys/kernel/tracing
 UNMAP_HIST=$TRACING/events/kvm/kvm_unmap_hva_range/hist
+FAULT_HIST=$TRACING/events/kvm/kvm_guest_fault/hist
 NUMA_SCAN=/sys/kernel/debug/sched/numa_balancing
 VMMS=
 
@@ -154,17 +155,32 @@ numa_off() {
 	echo 0 >/proc/sys/kernel/numa_balancing
 }
 
-# unmap_events PID: the events that threads of PID, alive now, caused in KVM.
+# hits_by_threads HIST PID: what threads of PID, alive now, have caused.
 # No such process is an error, not a zero.
-unmap_events() {
-	[ -d "/proc/$1/task" ] || return 1
+hits_by_threads() {
+	[ -d "/proc/$2/task" ] || return 1
 	{
-		ls "/proc/$1/task"
-		cat $UNMAP_HIST
+		ls "/proc/$2/task"
+		cat "$1"
 	} | awk '
 		NF == 1 && /^[0-9]+$/ { thread[$1] = 1 }
 		$2 == "common_pid:" && $3 in thread { sum += $NF }
 		END { print sum + 0 }'
+}
+
+# unmap_events PID: in KVM.
+unmap_events() {
+	hits_by_threads $UNMAP_HIST "$1"
+}
+
+# guest_faults NAME: second-stage faults of the guest that made KVM map a page. Only x86
+# has a statistic for them.
+guest_faults() {
+	if [ -e $FAULT_HIST ]; then
+		eval "hits_by_threads $FAULT_HIST \$${1}_PID"
+	else
+		ctl "$1" stat | json_get pf_fixed
+	fi
 }
 
 unmap_events_total() {
@@ -297,15 +313,11 @@ check_migration() {
 	check migration-oracle stop_vmm vm
 }
 
-pf_fixed() {
-	ctl vm stat | json_get pf_fixed
-}
-
 no_refault_for_a_while() {
 	swept_twice vm || return 1
-	_faults=$(pf_fixed)
+	_faults=$(guest_faults vm)
 	sleep 3
-	[ "$(pf_fixed)" -eq "$_faults" ]
+	[ "$(guest_faults vm)" -eq "$_faults" ]
 }
 
 # check_pinned BACKING SETTING…: NUMA balancing costs a guest nothing whose pages are
@@ -317,11 +329,11 @@ check_pinned() {
 	check "pinned-$backing-registered" ctl vm io-buffer on
 	kvm-invpolicy attach "$vm_PID" "$@"
 	check "pinned-$backing-settled" wait_for 60 no_refault_for_a_while
-	faults=$(pf_fixed)
+	faults=$(guest_faults vm)
 	take_counters "$vm_PID"
 	check "pinned-$backing-scanned" wait_for 60 \
 		counter_reaches "$vm_PID" numa_events $(($(counter numa_events) + 8))
-	check "pinned-$backing-no-refault" [ "$(pf_fixed)" -eq "$faults" ]
+	check "pinned-$backing-no-refault" [ "$(guest_faults vm)" -eq "$faults" ]
 	take_counters "$vm_PID"
 	note "$(cat /run/counters)"
 	check "pinned-$backing-no-unmap" [ "$(counter numa_pages_unmapped)" -eq 0 ]
