@@ -25,6 +25,10 @@ test: ## all tests: KUnit, and scenarios with real guests on the distribution's 
 test-debug: ## the scenarios on a kernel with KASAN, lockdep, kmemleak and friends
 	scripts/test-debug.sh
 
+.PHONY: test-arm64
+test-arm64: ## KUnit and the scenarios on emulated arm64 CPUs of several kinds
+	scripts/test-arm64.sh
+
 .PHONY: mutants
 mutants: ## break the project on purpose, and see that its tests notice (long)
 	scripts/mutants.sh $(MUTANTS)

@@ -11,7 +11,7 @@ BOOT_SECONDS=300
 
 usage() {
 	cat <<-'END'
-	usage: kunit.sh [SUITE[.TEST]]
+	usage: kunit.sh [--arch x86|arm64] [SUITE[.TEST]]
 	  Runs all KUnit suites, or those that a glob such as kvm_invpolicy_reason.* names.
 	  Kernel tree and build are kept in the cache: only what changed is built again.
 	END
@@ -68,7 +68,9 @@ kunit() {
 
 	shift
 	env -u MAKEFLAGS -u MAKELEVEL "$TREE/tools/testing/kunit/kunit.py" "$command" \
-		--arch=x86_64 --kunitconfig="$TREE/$FOLDER" --build_dir="$WORK/build" "$@"
+		--arch="${ARCHITECTURE/x86/x86_64}" ${CROSS_COMPILE:+"--cross_compile=$CROSS_COMPILE"} \
+		--kunitconfig="$TREE/$FOLDER" --kunitconfig="$TREE/$FOLDER/$ARCHITECTURE.config" \
+		--build_dir="$WORK/build" "$@"
 }
 
 build_kernel() {
@@ -119,16 +121,24 @@ report() {
 	((failed == 0 && passed > 0))
 }
 
+if [[ ${1:-} == --arch ]]; then
+	set_architecture "${2:-}"
+	shift 2
+fi
 case ${1:-} in
 -h | --help) usage; exit 0 ;;
 -*) usage >&2; exit 2 ;;
 esac
 (($# <= 1)) || { usage >&2; exit 2; }
-for command in rsync python3 qemu-system-x86_64 gcc make bc flex bison; do
+for command in rsync python3 gcc make bc flex bison; do
 	need_command "$command" kunit
+done
+for command in "$QEMU" "${CROSS_COMPILE}gcc"; do
+	need_command "$command" "$RUN_GROUP"
 done
 SOURCE=$("$TOP/scripts/kernel.sh" source)
 WORK=$CACHE/kunit/${SOURCE##*/}
+[[ $ARCHITECTURE == x86 ]] || WORK+=-$ARCHITECTURE
 TREE=$WORK/tree
 lock_work_folder
 prepare_tree
