@@ -38,8 +38,8 @@ check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccin
 	scripts/check.sh
 
 .PHONY: bench
-bench: ## measurements: make bench BENCH=idle or BENCH=numa; rows in build/bench.json
-	@[[ -x scripts/bench-$(BENCH).sh ]] || { echo "BENCH=$(BENCH) is no benchmark: choose idle or numa" >&2; exit 2; }
+bench: ## measurements: make bench BENCH=idle, numa or unmap; rows in build/bench.json
+	@[[ -x scripts/bench-$(BENCH).sh ]] || { echo "BENCH=$(BENCH) is no benchmark: choose idle, numa or unmap" >&2; exit 2; }
 	scripts/setup.sh build run bench
 	scripts/bench-$(BENCH).sh
 

@@ -123,6 +123,13 @@ build_products() {
 	build_user_space
 }
 
+# use_built_kernel debug|arm64: in place of the distribution's.
+use_built_kernel() {
+	KERNEL_ROOT=$("$TOP/scripts/built-kernel.sh" "$1")
+	KERNEL_RELEASE=$(basename "$KERNEL_ROOT"/lib/modules/*)
+	export KERNEL_ROOT KERNEL_RELEASE
+}
+
 # unpack_stock_module NAME DIR: the kernel's own module, uncompressed, to DIR.
 unpack_stock_module() {
 	local path

@@ -142,12 +142,6 @@ build_initramfs() {
 	"$TOP/scripts/initramfs.sh" "$results/initramfs.cpio.gz" "${options[@]}"
 }
 
-use_built_kernel() {
-	KERNEL_ROOT=$("$TOP/scripts/built-kernel.sh" "$1")
-	KERNEL_RELEASE=$(basename "$KERNEL_ROOT"/lib/modules/*)
-	export KERNEL_ROOT KERNEL_RELEASE
-}
-
 # Debug and arm64 machines boot alone, with a kernel of our own.
 prepare_kind() {
 	case $1 in
