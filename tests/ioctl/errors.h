@@ -9,6 +9,7 @@ void errors_layout(bool hooks);
 void errors_vmfd(bool hooks);
 void errors_state(bool hooks);
 void errors_coalesce(bool hooks);
+void errors_memslots(void);
 void errors_list(bool hooks);
 void errors_compat(bool hooks);
 void errors_race(void);

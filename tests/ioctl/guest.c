@@ -13,7 +13,6 @@
 #include "guest.h"
 #include "tap.h"
 
-#define MEMORY_BYTES	(4UL << 20)
 #define LAST_WRITTEN	0xff000
 
 int kvm_open(void)
@@ -37,20 +36,37 @@ int vm_create(void)
 	return vm;
 }
 
-static void add_memory(struct guest *guest)
+int guest_set_slot(struct guest *guest, __u32 slot, __u64 start, __u64 end, __u32 flags)
 {
 	struct kvm_userspace_memory_region region = {
-		.memory_size = MEMORY_BYTES,
+		.slot = slot,
+		.flags = flags,
+		.guest_phys_addr = start,
+		.memory_size = end - start,
+		.userspace_addr = (uintptr_t)guest->memory + start,
 	};
 
+	return ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region);
+}
+
+static void add_slot(struct guest *guest, __u32 slot, __u64 start, __u64 end)
+{
+	if (guest_set_slot(guest, slot, start, end, 0))
+		die("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
+}
+
+/* Small pages: part of a huge one cannot be unmapped alone. */
+static void add_memory(struct guest *guest)
+{
 	guest->memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (guest->memory == MAP_FAILED)
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (guest->memory == MAP_FAILED ||
+	    madvise(guest->memory, MEMORY_BYTES, MADV_NOHUGEPAGE) ||
+	    madvise(guest->memory, MEMORY_BYTES, MADV_POPULATE_WRITE))
 		die("cannot map %lu bytes: %s", MEMORY_BYTES, strerror(errno));
 	guest_load(guest);
-	region.userspace_addr = (uintptr_t)guest->memory;
-	if (ioctl(guest->vm, KVM_SET_USER_MEMORY_REGION, &region))
-		die("KVM_SET_USER_MEMORY_REGION: %s", strerror(errno));
+	add_slot(guest, 0, 0, SECOND_SLOT_GPA);
+	add_slot(guest, 1, SECOND_SLOT_GPA, MEMORY_BYTES);
 }
 
 void guest_create(struct guest *guest)

@@ -33,7 +33,13 @@ struct guest {
 int kvm_open(void);
 int vm_create(void);
 
+/* Two memslots, next to each other for guest and host. */
+#define SECOND_SLOT_GPA	(512UL << 10)
+#define MEMORY_BYTES	(4UL << 20)
+
 void guest_create(struct guest *guest);
+/* 0, or -1 with errno. */
+int guest_set_slot(struct guest *guest, __u32 slot, __u64 start, __u64 end, __u32 flags);
 void guest_run(struct guest *guest);
 void guest_stop(struct guest *guest);
 void guest_unmap(struct guest *guest);

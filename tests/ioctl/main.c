@@ -42,8 +42,10 @@ static int errors(const char *kind)
 	errors_coalesce(hooks);
 	errors_list(hooks);
 	errors_compat(hooks);
-	if (hooks)
+	if (hooks) {
+		errors_memslots();
 		errors_race();
+	}
 	return tap_status();
 }
 
