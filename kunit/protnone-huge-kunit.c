@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 
+#include "user-call.h"
 #include "walked-mm.h"
 
 #define OTHER_NODE	(MAX_NUMNODES - 1)
@@ -17,7 +18,7 @@ static void touch_huge(struct kunit *test)
 	struct walked_mm *walked = test->priv;
 
 	KUNIT_ASSERT_EQ(test, 0, syscall(__NR_madvise, addr_of(walked, TABLE), PMD_SIZE,
-					 MADV_HUGEPAGE));
+					 MADV_HUGEPAGE, 0, 0, 0));
 	touch(test, TABLE, TABLE + 1);
 	KUNIT_ASSERT_TRUE(test, pmd_trans_huge(*pmd_off(walked->mm, addr_of(walked, TABLE))));
 }
@@ -182,13 +183,13 @@ static long map_and_unmap(const struct walked_mm *walked, int advice)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
 	if (addr != walked->addr)
 		return addr;
-	syscall(__NR_madvise, walked->addr, 3 * PMD_SIZE, advice);
+	syscall(__NR_madvise, walked->addr, 3 * PMD_SIZE, advice, 0, 0, 0);
 	for (page = 0; page < NR_PAGES; page += 5) {
 		if (put_user(1, (u8 __user *)addr_of(walked, page)))
 			return -EFAULT;
 	}
 	hint(walked, 0, NR_PAGES);
-	return syscall(__NR_munmap, walked->addr, 3 * PMD_SIZE, 0);
+	return syscall(__NR_munmap, walked->addr, 3 * PMD_SIZE, 0, 0, 0, 0);
 }
 
 static int mapper_thread(void *data)

@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 
+#include "user-call.h"
 #include "walked-mm.h"
 
 static void expect_nothing(struct kunit *test)
@@ -141,7 +142,8 @@ static void zero_page_is_no_page(struct kunit *test)
 	touch(test, 0, 1);
 	KUNIT_ASSERT_EQ(test, 0, get_user(value, (u8 __user *)addr_of(walked, 1)));
 	KUNIT_EXPECT_EQ(test, value, 0);
-	KUNIT_ASSERT_EQ(test, 0, syscall(__NR_mprotect, walked->addr, 2 * PAGE_SIZE, PROT_NONE));
+	KUNIT_ASSERT_EQ(test, 0, syscall(__NR_mprotect, walked->addr, 2 * PAGE_SIZE, PROT_NONE,
+					 0, 0, 0));
 	walk(test, 0, NR_PAGES);
 	expect_runs(test, { 0, 1 });
 	expect_counts(test, 1, 0, 0);

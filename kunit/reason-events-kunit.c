@@ -9,11 +9,11 @@
 #include <linux/uaccess.h>
 #include <linux/userfaultfd.h>
 #include <linux/workqueue.h>
-#include <asm/syscall.h>
 #include <asm/unistd.h>
 
 #include "exiting.h"
 #include "reason.h"
+#include "user-call.h"
 
 #define NR_PAGES	8
 #define SIZE		(NR_PAGES * PAGE_SIZE)
@@ -59,14 +59,6 @@ static const struct mmu_notifier_ops watch_ops = {
 static void unwatch(void *mn)
 {
 	mmu_notifier_unregister(mn, ((struct mmu_notifier *)mn)->mm);
-}
-
-static long syscall(unsigned int nr, unsigned long a, unsigned long b, unsigned long c,
-		    unsigned long d, unsigned long e, unsigned long f)
-{
-	struct pt_regs regs = { .di = a, .si = b, .dx = c, .r10 = d, .r8 = e, .r9 = f };
-
-	return x64_sys_call(&regs, nr);
 }
 
 static unsigned long user_mmap(unsigned long addr, unsigned long prot, unsigned long flags)

@@ -10,7 +10,6 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/sysctl.h>
 #include <linux/uaccess.h>
-#include <asm/syscall.h>
 #include <asm/unistd.h>
 
 #include "protnone.h"
@@ -39,14 +38,6 @@ struct walked_mm {
 static inline unsigned long addr_of(const struct walked_mm *walked, unsigned long page)
 {
 	return walked->addr + page * PAGE_SIZE;
-}
-
-/* A system call of up to three arguments, made by the current task. */
-static inline long syscall(unsigned int nr, unsigned long a, unsigned long b, unsigned long c)
-{
-	struct pt_regs regs = { .di = a, .si = b, .dx = c };
-
-	return x64_sys_call(&regs, nr);
 }
 
 static inline void put_mm(void *mm)
