@@ -9,9 +9,7 @@ JSON=$BUILD/bench.json
 
 # merge_rows FILTER: the rows on stdin take the place of those that the jq filter selects.
 merge_rows() {
-	local old='[]'
-
-	[[ ! -s $JSON ]] || old=$(cat "$JSON")
-	jq --argjson old "$old" "(\$old | map(select($1 | not))) + ." >"$JSON.new"
+	[[ -s $JSON ]] || echo '[]' >"$JSON"
+	jq --slurpfile old "$JSON" "(\$old[0] | map(select($1 | not))) + ." >"$JSON.new"
 	mv "$JSON.new" "$JSON"
 }
