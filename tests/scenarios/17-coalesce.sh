@@ -3,7 +3,7 @@
 # With unmap=coalesce and other=coalesce every change of the host's mappings reaches the guest
 # before the call that makes it returns, with one flush; small events are left to KVM.
 # kvm: patched
-# timeout: 240
+# timeout: 420
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /lib/scenarios/lib.sh
