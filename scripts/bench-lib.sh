@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-JSON=$BUILD/bench.json
+JSON=${BENCH_JSON:-$BUILD/bench.json}
 
 # merge_rows FILTER: the rows on stdin take the place of those that the jq filter selects.
 merge_rows() {

@@ -20,8 +20,9 @@ usage() {
 	  Default: all of tests/mutants; with --check none is run, but each has to apply.
 	  A mutant is a patch for the project's own files, or for KVM as it is built (debug:
 	  with the contract checker in it). Before it:
-	    # caught-by: scenario stock|patched|debug SCENARIO…
+	    # caught-by: scenario stock|patched|debug|arm64:CPU SCENARIO…
 	    # caught-by: kunit SUITE[.TEST]
+	    # caught-by: counts neoverse-n1|max
 	    # says: EXTENDED REGULAR EXPRESSION
 	  Each run must fail, and its output or the console must say so, or all of it if there
 	  are several such lines; then the run is stopped. What was printed is kept in
@@ -47,17 +48,26 @@ changes_kernel() {
 	[[ $(changed_files "$1") =~ ^(arch|include|virt)/ ]]
 }
 
-is_for_debug_kernel() {
-	[[ $(header caught-by "$1") == "scenario debug "* ]]
+# series_of MUTANT: what the mutant of a kernel file is made for, the last one to be
+# lengthened by it if it is for a kernel of our own.
+series_of() {
+	case $(header caught-by "$1") in
+	"scenario debug "*) echo series series.arm64 series.debug ;;
+	"scenario arm64:"* | counts*) echo series series.arm64 ;;
+	*) echo series series.out-of-tree ;;
+	esac
 }
 
-# patches_below MUTANT: the patches that the mutant of a kernel file is made for.
+is_for_built_kernel() {
+	[[ $(series_of "$1") != *out-of-tree ]]
+}
+
 patches_below() {
-	if is_for_debug_kernel "$1"; then
-		cat "$TOP/$PATCHES"/series{,.arm64,.debug}
-	else
-		cat "$TOP/$PATCHES"/series{,.out-of-tree}
-	fi
+	local series
+
+	for series in $(series_of "$1"); do
+		cat "$TOP/$PATCHES/$series"
+	done
 }
 
 # Below the top of a repository git apply would leave out what lies elsewhere in it.
@@ -82,8 +92,8 @@ check_headers() {
 	[[ -n $(header says "$1") ]] || die "mutant $1 needs a line '# says: …'"
 	[[ -n $(header caught-by "$1") ]] || die "mutant $1 needs a line '# caught-by: …'"
 	while read -r line; do
-		[[ $line =~ ^(scenario\ (stock|patched|debug)|kunit)\ [^\ ] ]] ||
-			die "mutant $1: '# caught-by: $line': give scenario stock, patched or debug, or kunit"
+		[[ $line =~ ^(scenario\ (stock|patched|debug|arm64:[a-z0-9-]+)|kunit|counts)\ [^\ ] ]] ||
+			die "mutant $1: '# caught-by: $line': give scenario stock, patched, debug or arm64:CPU, kunit or counts"
 	done < <(header caught-by "$1")
 }
 
@@ -99,13 +109,16 @@ apply() {
 	patch --directory="$1" --strip=1 --forward --fuzz=0 --silent "${@:3}" <"$FOLDER/$2.patch"
 }
 
-# The script that builds the debug kernel builds again what a patch changes, and no more.
+# The script that builds a kernel of our own builds again what a patch changes, and no more.
 apply_mutant() {
+	local series
+
 	if ! changes_kernel "$1"; then
 		apply "$TREE" "$1"
-	elif is_for_debug_kernel "$1"; then
+	elif is_for_built_kernel "$1"; then
+		series=$(series_of "$1")
 		cp "$FOLDER/$1.patch" "$TREE/$PATCHES/"
-		echo "$1.patch" >>"$TREE/$PATCHES/series.debug"
+		echo "$1.patch" >>"$TREE/$PATCHES/${series##* }"
 	fi
 }
 
@@ -150,8 +163,10 @@ run_scenarios() {
 run_tests() {
 	case $2:$3 in
 	scenario:debug) "$TREE/scripts/test-debug.sh" "${@:4}" ;;
+	scenario:arm64:*) "$TREE/scripts/test-arm64.sh" "${3#arm64:}" "${@:4}" ;;
 	scenario:*) run_scenarios "$1" "${@:3}" ;;
 	kunit:*) "$TREE/scripts/kunit.sh" "$3" ;;
+	counts:*) "$TREE/tests/unmap-counts.sh" "$3" ;;
 	esac
 }
 
