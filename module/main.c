@@ -13,7 +13,7 @@
 #include "vm.h"
 
 #define DEFAULT_NUMA_PACE_MBPS		64
-#define DEFAULT_COALESCE_MIN_PAGES	512
+#define DEFAULT_COALESCE_MIN_PAGES	16
 
 /* Each is read and written by itself. */
 static struct kvm_invpolicy_settings defaults = {

@@ -113,7 +113,7 @@ build_kernel() {
 	rm -f "$WORK/built"
 	lay_out_tree
 	configure
-	run_logged "building the $KIND kernel (about 12 minutes the first time)" \
+	run_logged "building the $KIND kernel (many minutes the first time)" \
 		"$WORK/build.log" kbuild -j"$(nproc)" "$IMAGE" modules 9>&-
 	install_kernel
 	printf '%s\n' "$key" >"$WORK/built"

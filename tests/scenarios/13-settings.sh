@@ -66,12 +66,12 @@ for parameter in unmap other; do
 	done
 	check "$parameter-unchanged" [ "$(cat $PARAMETERS/$parameter)" = kvm ]
 done
-check coalesce_min_pages-default [ "$(cat $PARAMETERS/coalesce_min_pages)" = 512 ]
+check coalesce_min_pages-default [ "$(cat $PARAMETERS/coalesce_min_pages)" = 16 ]
 for value in 00 1048577 x '1 2'; do
 	check "sysfs-coalesce_min_pages-'$value'" refused_in_sysfs coalesce_min_pages "$value" \
 		"coalesce_min_pages=$value is no setting: use $PAGES"
 done
-check coalesce_min_pages-unchanged [ "$(cat $PARAMETERS/coalesce_min_pages)" = 512 ]
+check coalesce_min_pages-unchanged [ "$(cat $PARAMETERS/coalesce_min_pages)" = 16 ]
 check sysfs-auto_attach refused_in_sysfs auto_attach 7 "auto_attach=7 is no setting: use 0 or 1"
 check sysfs-observe_only sh -c "! echo 1 >$PARAMETERS/observe_only"
 check numa-unchanged [ "$(cat $PARAMETERS/numa)" = kvm ]
