@@ -23,6 +23,7 @@
 
 #include "mark.h"
 #include "touching-vm.h"
+#include "util.h"
 
 #define PAGE_BYTES	4096UL
 #define HUGE_BYTES	(2UL << 20)
@@ -46,7 +47,6 @@ struct memory {
 	size_t bytes;
 	int fd;
 };
-
 
 static void map_backing(struct memory *memory, int flags)
 {
@@ -161,7 +161,7 @@ static const struct backing *find_backing(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(backings) / sizeof(backings[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(backings); i++)
 		if (!strcmp(backings[i].name, name))
 			return &backings[i];
 	errx(2, "no backing %s", name);
@@ -171,7 +171,7 @@ static const struct operation *find_operation(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(operations); i++)
 		if (!strcmp(operations[i].name, name))
 			return &operations[i];
 	errx(2, "no operation %s", name);

@@ -205,7 +205,8 @@ static void boosts_in_vain_halve_the_next(struct kunit *test)
 		windows_of(paced, (32 * GUEST) >> i);
 		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, max(CEILING >> i, CEILING / 4));
 		window(paced, CEILING, 0);
-		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, max(CEILING >> (i + 1), CEILING / 4));
+		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate,
+				max(CEILING >> (i + 1), CEILING / 4));
 	}
 }
 
