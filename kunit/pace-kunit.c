@@ -6,7 +6,7 @@ static void begins_full_and_fast(struct kunit *test)
 {
 	struct paced *paced = test->priv;
 
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING);
 	KUNIT_EXPECT_EQ(test, tokens(paced), BURST);
 	KUNIT_EXPECT_EQ(test, invp_pace_delay(&paced->pace, paced->now), 0);
 }
@@ -81,7 +81,7 @@ static void spends_what_has_come_in_since(struct kunit *test)
 	unmap(paced, BURST);
 	paced->now += SEC;
 	unmap(paced, BURST - MIB);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.tokens, MIB);
+	KUNIT_EXPECT_EQ(test, paced->pace.tokens, MIB);
 }
 
 static void debt_is_bounded(struct kunit *test)
@@ -89,7 +89,7 @@ static void debt_is_bounded(struct kunit *test)
 	struct paced *paced = test->priv;
 
 	unmap(paced, 64 * GIB);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.tokens, -(s64)INVP_PACE_MIN_BURST);
+	KUNIT_EXPECT_EQ(test, paced->pace.tokens, -(s64)INVP_PACE_MIN_BURST);
 	paced->now += 2 * SEC / 64;
 	KUNIT_EXPECT_EQ(test, tokens(paced), 0);
 	paced->now += SEC / 64;
@@ -156,46 +156,11 @@ static void ceiling_changes(struct kunit *test)
 	struct invp_pace *pace = &paced->pace;
 
 	invp_pace_configure(pace, 16 * MIB, GUEST);
-	KUNIT_EXPECT_EQ(test, pace->bucket.rate, 16 * MIB);
+	KUNIT_EXPECT_EQ(test, pace->rate, 16 * MIB);
 	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 2);
 	invp_pace_configure(pace, 128 * MIB, GUEST);
-	KUNIT_EXPECT_EQ(test, pace->bucket.rate, 128 * MIB);
+	KUNIT_EXPECT_EQ(test, pace->rate, 128 * MIB);
 	KUNIT_EXPECT_EQ(test, tokens(paced), 16 * MIB / 2);
-}
-
-/* A pass over 256 MiB in 256 s. */
-static void samples_have_a_rate_of_their_own(struct kunit *test)
-{
-	struct paced *paced = test->priv;
-
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), 0);
-	paced->now += SEC;
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), MIB);
-	paced->now += 100 * SEC;
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), INVP_PACE_MIN_BURST);
-	unmap_samples(paced, MIB);
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), INVP_PACE_MIN_BURST - MIB);
-	KUNIT_EXPECT_EQ(test, tokens(paced), BURST - MIB);
-	unmap(paced, MIB);
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), INVP_PACE_MIN_BURST - MIB);
-}
-
-static void samples_of_a_large_guest_are_a_part_of_the_ceiling(struct kunit *test)
-{
-	struct paced *paced = test->priv;
-
-	begin(paced, CEILING, TIB);
-	paced->now += SEC / 4;
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), CEILING / 8 / 4);
-}
-
-static void sample_rate_of_no_memory(struct kunit *test)
-{
-	struct paced *paced = test->priv;
-
-	begin(paced, MIB, 0);
-	paced->now += SEC;
-	KUNIT_EXPECT_EQ(test, sample_tokens(paced), PAGE_SIZE);
 }
 
 static struct kunit_case pace_cases[] = {
@@ -212,9 +177,6 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE(delay_is_just_enough),
 	KUNIT_CASE(delay_is_bounded),
 	KUNIT_CASE(ceiling_changes),
-	KUNIT_CASE(samples_have_a_rate_of_their_own),
-	KUNIT_CASE(samples_of_a_large_guest_are_a_part_of_the_ceiling),
-	KUNIT_CASE(sample_rate_of_no_memory),
 	{}
 };
 

@@ -27,9 +27,9 @@ static void give_up(struct kunit *test, u64 rate, u64 patience)
 	struct paced *paced = test->priv;
 
 	windows_of(paced, patience);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, rate);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, rate);
 	window(paced, CEILING, 0);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, rate / 2);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, rate / 2);
 }
 
 static void backed_off_rate_is_clamped(struct kunit *test)
@@ -39,11 +39,11 @@ static void backed_off_rate_is_clamped(struct kunit *test)
 
 	give_up(test, CEILING, 2 * GUEST);
 	invp_pace_configure(pace, 128 * MIB, GUEST);
-	KUNIT_EXPECT_EQ(test, pace->bucket.rate, 32 * MIB);
+	KUNIT_EXPECT_EQ(test, pace->rate, 32 * MIB);
 	invp_pace_configure(pace, 128 * MIB, 256 * 40 * MIB);
-	KUNIT_EXPECT_EQ(test, pace->bucket.rate, 40 * MIB);
+	KUNIT_EXPECT_EQ(test, pace->rate, 40 * MIB);
 	invp_pace_configure(pace, 8 * MIB, GUEST);
-	KUNIT_EXPECT_EQ(test, pace->bucket.rate, 8 * MIB);
+	KUNIT_EXPECT_EQ(test, pace->rate, 8 * MIB);
 }
 
 static void backs_off_to_the_floor(struct kunit *test)
@@ -55,10 +55,10 @@ static void backs_off_to_the_floor(struct kunit *test)
 	while (expected > MIB) {
 		expected /= 2;
 		window(paced, CEILING, 0);
-		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, expected);
+		KUNIT_EXPECT_EQ(test, paced->pace.rate, expected);
 	}
 	window(paced, CEILING, 0);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, MIB);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, MIB);
 }
 
 static void stays_while_enough_migrates(struct kunit *test)
@@ -68,7 +68,7 @@ static void stays_while_enough_migrates(struct kunit *test)
 
 	for (i = 0; i < 100; i++) {
 		window(paced, CEILING, CEILING / 16);
-		KUNIT_ASSERT_EQ(test, paced->pace.bucket.rate, CEILING);
+		KUNIT_ASSERT_EQ(test, paced->pace.rate, CEILING);
 	}
 	give_up(test, CEILING, 2 * GUEST);
 }
@@ -80,7 +80,7 @@ static void too_few_migrations_do_not_count(struct kunit *test)
 
 	for (i = 0; i <= 2 * GUEST / CEILING; i++)
 		window(paced, CEILING, CEILING / 16 - 1);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING / 2);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING / 2);
 }
 
 static void one_fruitful_window_renews_the_patience(struct kunit *test)
@@ -98,9 +98,9 @@ static void comes_back_with_migrations(struct kunit *test)
 
 	give_up(test, CEILING, 2 * GUEST);
 	window(paced, CEILING, 0);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING / 4);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING / 4);
 	window(paced, MIB, MIB / 16);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING);
 	give_up(test, CEILING, 2 * GUEST);
 }
 
@@ -157,7 +157,7 @@ static void comes_back_with_moved_vcpus(struct kunit *test)
 
 	give_up(test, CEILING, 2 * GUEST);
 	invp_pace_vcpus_moved(&paced->pace);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING);
 	give_up(test, CEILING, 2 * GUEST);
 }
 
@@ -201,12 +201,11 @@ static void boosts_in_vain_halve_the_next(struct kunit *test)
 	for (i = 0; i <= 5; i++) {
 		invp_pace_vcpus_moved(&paced->pace);
 		/* The floor of this guest is a quarter of the ceiling. */
-		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, max(CEILING >> i, CEILING / 4));
+		KUNIT_EXPECT_EQ(test, paced->pace.rate, max(CEILING >> i, CEILING / 4));
 		windows_of(paced, (32 * GUEST) >> i);
-		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, max(CEILING >> i, CEILING / 4));
+		KUNIT_EXPECT_EQ(test, paced->pace.rate, max(CEILING >> i, CEILING / 4));
 		window(paced, CEILING, 0);
-		KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate,
-				max(CEILING >> (i + 1), CEILING / 4));
+		KUNIT_EXPECT_EQ(test, paced->pace.rate, max(CEILING >> (i + 1), CEILING / 4));
 	}
 }
 
@@ -219,7 +218,7 @@ static void wandering_vcpus_do_not_keep_the_rate_up(struct kunit *test)
 		invp_pace_vcpus_moved(&paced->pace);
 		window(paced, CEILING, 0);
 	}
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING / 32);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING / 32);
 }
 
 static void migrations_forgive_wandering(struct kunit *test)
@@ -229,26 +228,11 @@ static void migrations_forgive_wandering(struct kunit *test)
 	invp_pace_vcpus_moved(&paced->pace);
 	give_up(test, CEILING, 2 * GUEST);
 	invp_pace_vcpus_moved(&paced->pace);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING / 2);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING / 2);
 	window(paced, CEILING, CEILING);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, CEILING);
 	give_up(test, CEILING, 2 * GUEST);
 	invp_pace_vcpus_moved(&paced->pace);
-	give_up(test, CEILING, 2 * GUEST);
-}
-
-/* They are not expected to migrate. */
-static void samples_tell_nothing_of_the_rate(struct kunit *test)
-{
-	struct paced *paced = test->priv;
-	u64 bytes;
-
-	for (bytes = 0; bytes < 16 * GUEST; bytes += CEILING) {
-		unmap_samples(paced, CEILING);
-		paced->now += SEC;
-	}
-	unmap(paced, 0);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, CEILING);
 	give_up(test, CEILING, 2 * GUEST);
 }
 
@@ -289,7 +273,7 @@ static void sinks_to_its_floor(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tokens(paced), max(param->ceiling / 2, INVP_PACE_MIN_BURST));
 	for (i = 0; i < 16; i++)
 		window(paced, 64 * TIB, 0);
-	KUNIT_EXPECT_EQ(test, paced->pace.bucket.rate, param->floor);
+	KUNIT_EXPECT_EQ(test, paced->pace.rate, param->floor);
 
 	burst = max(param->floor / 2, INVP_PACE_MIN_BURST);
 	unmap(paced, 64 * TIB);
@@ -318,7 +302,6 @@ static struct kunit_case pace_rate_cases[] = {
 	KUNIT_CASE(boosts_in_vain_halve_the_next),
 	KUNIT_CASE(wandering_vcpus_do_not_keep_the_rate_up),
 	KUNIT_CASE(migrations_forgive_wandering),
-	KUNIT_CASE(samples_tell_nothing_of_the_rate),
 	KUNIT_CASE_PARAM(sinks_to_its_floor, floor_gen_params),
 	{}
 };

@@ -52,17 +52,7 @@ static inline u64 tokens(struct paced *paced)
 
 static inline void unmap(struct paced *paced, u64 bytes)
 {
-	invp_pace_unmapped(&paced->pace, bytes, 0, paced->now);
-}
-
-static inline u64 sample_tokens(struct paced *paced)
-{
-	return invp_pace_sample_tokens(&paced->pace, paced->now);
-}
-
-static inline void unmap_samples(struct paced *paced, u64 bytes)
-{
-	invp_pace_unmapped(&paced->pace, bytes, bytes, paced->now);
+	invp_pace_unmapped(&paced->pace, bytes, paced->now);
 }
 
 #endif

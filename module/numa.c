@@ -10,6 +10,7 @@
 #include "compat/mm.h"
 #include "hooks.h"
 #include "numa.h"
+#include "protnone.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -101,18 +102,15 @@ static u64 bytes_found(const struct invp_protnone *walk)
 	return (walk->protected - walk->pinned - walk->placed) << PAGE_SHIFT;
 }
 
-/* Returns the number of settled pages among those found. */
-static u64 walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64 now)
+static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64 now)
 {
 	unsigned long walked = 0, end;
 	struct invp_range piece;
-	u64 tokens, samples;
+	u64 tokens;
 
 	spin_lock(&numa->lock);
 	tokens = invp_pace_tokens(&numa->pace, now);
-	samples = invp_pace_sample_tokens(&numa->pace, now) >> PAGE_SHIFT;
 	spin_unlock(&numa->lock);
-	walk->samples = samples;
 	while (bytes_found(walk) < tokens && walked < ROUND_WALK_MAX &&
 	       take_waiting(numa, tokens - bytes_found(walk), &piece)) {
 		end = invp_protnone_walk(walk, piece.start, piece.end);
@@ -122,7 +120,6 @@ static u64 walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64 
 			break;
 		}
 	}
-	return samples - walk->samples;
 }
 
 /*
@@ -167,19 +164,17 @@ static void remember_runs(struct invp_numa *numa, const struct invp_protnone *wa
 
 static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 {
-	u64 now = ktime_get_ns(), bytes, samples;
+	u64 now = ktime_get_ns(), bytes;
 	struct invp_protnone walk;
 
 	guard(mutex)(&numa->walk_mutex);
 	walk = new_walk(numa, mm);
-	invp_vcpu_user_nodes(numa->kvm, &numa->users);
-	walk.users = &numa->users;
-	samples = walk_waiting(numa, &walk, now);
+	walk_waiting(numa, &walk, now);
 	/* A page can migrate as soon as it is unmapped. */
 	remember_runs(numa, &walk, now);
 	bytes = (u64)unmap_runs(numa, &walk) << PAGE_SHIFT;
 	spin_lock(&numa->lock);
-	invp_pace_unmapped(&numa->pace, bytes, min(samples << PAGE_SHIFT, bytes), now);
+	invp_pace_unmapped(&numa->pace, bytes, now);
 	spin_unlock(&numa->lock);
 	count_walk(numa, &walk);
 	this_cpu_inc(numa->stats->percpu->numa_rounds);
@@ -286,7 +281,7 @@ void invp_numa_stats(struct invp_numa *numa, struct kvm_invpolicy_stats *stats)
 		return;
 
 	spin_lock(&numa->lock);
-	stats->numa_pace_rate = numa->pace.bucket.rate;
+	stats->numa_pace_rate = numa->pace.rate;
 	stats->numa_pace_tokens = invp_pace_tokens(&numa->pace, ktime_get_ns());
 	stats->numa_pace_waiting = invp_range_set_bytes(&numa->waiting);
 	spin_unlock(&numa->lock);

@@ -8,7 +8,6 @@
 #include <uapi/linux/kvm_invpolicy.h>
 
 #include "pace.h"
-#include "protnone.h"
 #include "ranges.h"
 
 struct invp_stats;
@@ -20,9 +19,8 @@ struct mmu_notifier_range;
  * @kvm: the VM, alive until invp_numa_destroy()
  * @settings: of the VM; may change at any time
  * @stats: counters of the VM
- * @walk_mutex: guards @runs, @users and @found and keeps walks from doing the same pages twice
+ * @walk_mutex: guards @runs and @found and keeps walks from doing the same pages twice
  * @runs: found by a walk and to be unmapped
- * @users: paced: where the vCPUs run in the present round
  * @found: paced: the same as a set, to be added to @recent at once
  * @lock: guards all below but @work
  * @waiting: paced: announced and not looked at yet
@@ -39,7 +37,6 @@ struct invp_numa {
 	struct invp_stats *stats;
 	struct mutex walk_mutex;
 	struct invp_range *runs;
-	struct invp_user_nodes users;
 	struct invp_range_set found;
 	spinlock_t lock;
 	struct invp_range_set waiting;

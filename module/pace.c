@@ -35,45 +35,31 @@
 #define FLOOR_PASS_SECS	256
 #define FLOOR_RATIO	64
 
-/* Settled pages get such a part of the ceiling at most. */
-#define SAMPLE_RATIO	8
-
-static s64 burst_of(const struct invp_bucket *bucket)
+static s64 burst_of(const struct invp_pace *pace)
 {
-	return max(div_u64(bucket->rate, BURSTS_PER_SEC), INVP_PACE_MIN_BURST);
+	return max(div_u64(pace->rate, BURSTS_PER_SEC), INVP_PACE_MIN_BURST);
 }
 
-static u64 ns_for(const struct invp_bucket *bucket, u64 bytes)
+static u64 ns_for(const struct invp_pace *pace, u64 bytes)
 {
-	return mul_u64_u64_div_u64(bytes, NSEC_PER_SEC, bucket->rate);
+	return mul_u64_u64_div_u64(bytes, NSEC_PER_SEC, pace->rate);
 }
 
 /* Time that gave no whole byte is left for the next refill. */
-static void refill(struct invp_bucket *bucket, u64 now)
+static void refill(struct invp_pace *pace, u64 now)
 {
-	s64 burst = burst_of(bucket);
+	s64 burst = burst_of(pace);
 	u64 gained = 0;
 
-	if (now > bucket->refilled)
-		gained = mul_u64_u64_div_u64(min(now - bucket->refilled, MAX_IDLE),
-					     bucket->rate, NSEC_PER_SEC);
-	bucket->tokens += gained;
-	bucket->refilled += ns_for(bucket, gained);
-	if (bucket->tokens >= burst) {
-		bucket->tokens = burst;
-		bucket->refilled = max(bucket->refilled, now);
+	if (now > pace->refilled)
+		gained = mul_u64_u64_div_u64(min(now - pace->refilled, MAX_IDLE), pace->rate,
+					     NSEC_PER_SEC);
+	pace->tokens += gained;
+	pace->refilled += ns_for(pace, gained);
+	if (pace->tokens >= burst) {
+		pace->tokens = burst;
+		pace->refilled = max(pace->refilled, now);
 	}
-}
-
-static u64 tokens_of(struct invp_bucket *bucket, u64 now)
-{
-	refill(bucket, now);
-	return max(bucket->tokens, 0);
-}
-
-static void spend(struct invp_bucket *bucket, u64 bytes)
-{
-	bucket->tokens = max(bucket->tokens - (s64)bytes, -(s64)INVP_PACE_MIN_BURST);
 }
 
 /**
@@ -85,13 +71,9 @@ static void spend(struct invp_bucket *bucket, u64 bytes)
  */
 void invp_pace_init(struct invp_pace *pace, u64 ceiling, u64 guest_bytes, u64 now)
 {
-	*pace = (struct invp_pace){
-		.bucket.refilled = now,
-		.samples.refilled = now,
-		.window_start = now,
-	};
+	*pace = (struct invp_pace){ .refilled = now, .window_start = now };
 	invp_pace_configure(pace, ceiling, guest_bytes);
-	pace->bucket.tokens = burst_of(&pace->bucket);
+	pace->tokens = burst_of(pace);
 }
 
 /**
@@ -102,15 +84,13 @@ void invp_pace_init(struct invp_pace *pace, u64 ceiling, u64 guest_bytes, u64 no
  */
 void invp_pace_configure(struct invp_pace *pace, u64 ceiling, u64 guest_bytes)
 {
-	bool at_ceiling = pace->bucket.rate == pace->ceiling;
-	u64 slow = div_u64(guest_bytes, FLOOR_PASS_SECS);
+	bool at_ceiling = pace->rate == pace->ceiling;
 
 	pace->ceiling = ceiling;
 	pace->guest_bytes = guest_bytes;
-	pace->floor = clamp(slow, div_u64(ceiling, FLOOR_RATIO), ceiling);
-	pace->bucket.rate = at_ceiling ? ceiling :
-					 clamp(pace->bucket.rate, pace->floor, ceiling);
-	pace->samples.rate = clamp(slow, PAGE_SIZE, div_u64(ceiling, SAMPLE_RATIO));
+	pace->floor = clamp(div_u64(guest_bytes, FLOOR_PASS_SECS),
+			    div_u64(ceiling, FLOOR_RATIO), ceiling);
+	pace->rate = at_ceiling ? ceiling : clamp(pace->rate, pace->floor, ceiling);
 }
 
 /**
@@ -122,23 +102,8 @@ void invp_pace_configure(struct invp_pace *pace, u64 ceiling, u64 guest_bytes)
  */
 u64 invp_pace_tokens(struct invp_pace *pace, u64 now)
 {
-	return tokens_of(&pace->bucket, now);
-}
-
-/**
- * invp_pace_sample_tokens() - how much of that may be settled pages
- * @pace: the pace
- * @now: ns
- *
- * A page whose last hint came from its own node has nothing to gain by the next, unless it
- * has found another user since. The rate is a pass over memory in 256 s, or an eighth of the
- * ceiling if that is less.
- *
- * Return: bytes.
- */
-u64 invp_pace_sample_tokens(struct invp_pace *pace, u64 now)
-{
-	return tokens_of(&pace->samples, now);
+	refill(pace, now);
+	return max(pace->tokens, 0);
 }
 
 /**
@@ -152,11 +117,11 @@ u64 invp_pace_delay(struct invp_pace *pace, u64 now)
 {
 	s64 missing;
 
-	refill(&pace->bucket, now);
-	missing = burst_of(&pace->bucket) - pace->bucket.tokens;
+	refill(pace, now);
+	missing = burst_of(pace) - pace->tokens;
 	if (missing <= 0)
 		return 0;
-	return min(ns_for(&pace->bucket, missing) + 1, INVP_PACE_MAX_DELAY);
+	return min(ns_for(pace, missing) + 1, INVP_PACE_MAX_DELAY);
 }
 
 static u64 patience_of(const struct invp_pace *pace)
@@ -171,7 +136,7 @@ static bool given_up(const struct invp_pace *pace)
 
 static void boost(struct invp_pace *pace)
 {
-	pace->bucket.rate = max(pace->ceiling >> pace->wandered, pace->floor);
+	pace->rate = max(pace->ceiling >> pace->wandered, pace->floor);
 	pace->fruitless = 0;
 }
 
@@ -182,7 +147,7 @@ static void judge_window(struct invp_pace *pace)
 		pace->wandered = 0;
 		boost(pace);
 	} else if (given_up(pace)) {
-		pace->bucket.rate = max(div_u64(pace->bucket.rate, 2), pace->floor);
+		pace->rate = max(div_u64(pace->rate, 2), pace->floor);
 	} else {
 		pace->fruitless += pace->unmapped;
 	}
@@ -193,15 +158,13 @@ static void judge_window(struct invp_pace *pace)
  * @pace: the pace
  * @bytes: how much was unmapped; beyond the tokens at most INVP_PACE_MIN_BURST become
  *	debt, which is paid before anything may be unmapped again
- * @sampled: of these, settled pages, of which nobody expects that they migrate
  * @now: ns
  *
  * The verdict is on what was unmapped before: these pages have had no time to migrate.
  */
-void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 sampled, u64 now)
+void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 now)
 {
-	refill(&pace->bucket, now);
-	refill(&pace->samples, now);
+	refill(pace, now);
 	if (now > pace->window_start && now - pace->window_start >= WINDOW_TIME &&
 	    pace->unmapped >= WINDOW_BYTES) {
 		judge_window(pace);
@@ -209,9 +172,8 @@ void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 sampled, u64 now)
 		pace->unmapped = 0;
 		pace->migrated = 0;
 	}
-	pace->unmapped += bytes - sampled;
-	spend(&pace->bucket, bytes);
-	spend(&pace->samples, sampled);
+	pace->unmapped += bytes;
+	pace->tokens = max(pace->tokens - (s64)bytes, -(s64)INVP_PACE_MIN_BURST);
 }
 
 /**

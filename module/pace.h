@@ -13,26 +13,15 @@
 #define INVP_PACE_MAX_DELAY	NSEC_PER_SEC
 
 /**
- * struct invp_bucket - a token bucket
- * @rate: bytes/s; tokens come in at it
- * @tokens: bytes; negative: debt
- * @refilled: ns; tokens have come in up to this time
- */
-struct invp_bucket {
-	u64 rate;
-	s64 tokens;
-	u64 refilled;
-};
-
-/**
  * struct invp_pace - a token bucket whose rate follows what NUMA hints achieve
  * @ceiling: highest rate, bytes/s
  * @floor: lowest rate, bytes/s
+ * @rate: present rate, bytes/s; tokens come in at it
  * @guest_bytes: size of guest memory
- * @bucket: what may be unmapped, at the present rate
- * @samples: what of it may be settled pages, at a rate that does not change
+ * @tokens: bytes that may be unmapped; negative: debt
+ * @refilled: ns; tokens have come in up to this time
  * @window_start: ns; begin of the window of which the next verdict will be
- * @unmapped: bytes unmapped in that window, samples left out
+ * @unmapped: bytes unmapped in that window
  * @migrated: bytes migrated in that window
  * @fruitless: bytes unmapped since the rate rose to the ceiling or was last found to be
  *	worth it, without enough of them migrating; counted until patience is at its end
@@ -45,9 +34,10 @@ struct invp_bucket {
 struct invp_pace {
 	u64 ceiling;
 	u64 floor;
+	u64 rate;
 	u64 guest_bytes;
-	struct invp_bucket bucket;
-	struct invp_bucket samples;
+	s64 tokens;
+	u64 refilled;
 	u64 window_start;
 	u64 unmapped;
 	u64 migrated;
@@ -59,9 +49,8 @@ struct invp_pace {
 void invp_pace_init(struct invp_pace *pace, u64 ceiling, u64 guest_bytes, u64 now);
 void invp_pace_configure(struct invp_pace *pace, u64 ceiling, u64 guest_bytes);
 u64 invp_pace_tokens(struct invp_pace *pace, u64 now);
-u64 invp_pace_sample_tokens(struct invp_pace *pace, u64 now);
 u64 invp_pace_delay(struct invp_pace *pace, u64 now);
-void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 sampled, u64 now);
+void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 now);
 void invp_pace_migrated(struct invp_pace *pace, u64 bytes);
 void invp_pace_vcpus_moved(struct invp_pace *pace);
 

@@ -42,38 +42,23 @@ static bool maybe_dma_pinned(struct page *page)
 	return (unsigned int)folio_ref_count(folio) >= GUP_PIN_COUNTING_BIAS;
 }
 
-/* The next hint would only tell once more what the last one told. */
-static bool is_settled(const struct invp_protnone *walk, struct page *page)
-{
-	int cpupid = folio_last_cpupid(page_folio(page));
-
-	return walk->users && !cpupid_pid_unset(cpupid) &&
-	       walk->users->node[cpupid_to_pid(cpupid)] == page_to_nid(page);
-}
-
 /* False, and nothing changed, if there is no room for another run. */
 static bool note_pages(struct invp_protnone *walk, unsigned long pfn,
 		       unsigned long start, unsigned long end)
 {
 	unsigned long nr = (end - start) >> PAGE_SHIFT;
 	struct page *page = pfn_to_online_page(pfn);
-	bool settled;
 
 	/* Device memory has no hints. */
 	if (!page)
 		return true;
 
-	settled = is_settled(walk, page);
-	if (maybe_dma_pinned(page)) {
+	if (maybe_dma_pinned(page))
 		walk->pinned += nr;
-	} else if (page_to_nid(page) == walk->home_node || (settled && walk->samples < nr)) {
+	else if (page_to_nid(page) == walk->home_node)
 		walk->placed += nr;
-	} else {
-		if (!append_run(walk, start, end))
-			return false;
-		if (settled)
-			walk->samples -= nr;
-	}
+	else if (!append_run(walk, start, end))
+		return false;
 	walk->protected += nr;
 	return true;
 }

@@ -98,7 +98,7 @@ static void print_unmapped(const struct kvm_invpolicy_stats *stats)
 	putchar('\n');
 	print_count("pages that the host protected", stats->numa_pages_protected);
 	print_count("  spared, as they may be pinned", stats->numa_pages_pinned);
-	print_count("  spared, as they are where they are used", stats->numa_pages_placed);
+	print_count("  spared, as they are on the vCPUs' only node", stats->numa_pages_placed);
 	print_count("pages unmapped", stats->numa_pages_unmapped);
 	print_count("  moved soon after", stats->numa_pages_migrated);
 	print_count("runs of pages unmapped", stats->numa_runs);

@@ -8,8 +8,6 @@
 #include <linux/pid.h>
 #include <linux/topology.h>
 
-#include "../protnone.h"
-
 /* A KVM without hooks exports what it takes to do the same. */
 static inline struct kvm *invp_unpatched_kvm_from_file(struct file *file)
 {
@@ -66,27 +64,6 @@ static inline int invp_vcpus_home_node(struct kvm *kvm)
 		home = node;
 	}
 	return home;
-}
-
-/* Where each vCPU runs, or ran last, by what a page remembers of it. */
-static inline void invp_vcpu_user_nodes(struct kvm *kvm, struct invp_user_nodes *users)
-{
-	int nr = atomic_read(&kvm->online_vcpus), i;
-
-	for (i = 0; i < INVP_USER_IDS; i++)
-		users->node[i] = NUMA_NO_NODE;
-
-	guard(rcu)();
-	for (i = 0; i < nr; i++) {
-		struct kvm_vcpu *vcpu = kvm_get_vcpu(kvm, i);
-		int id = pid_nr(rcu_dereference(vcpu->pid)) & (INVP_USER_IDS - 1);
-		int cpu = READ_ONCE(vcpu->cpu);
-		int node = cpu < 0 ? NUMA_NO_NODE : cpu_to_node(cpu);
-
-		if (users->node[id] != NUMA_NO_NODE && users->node[id] != node)
-			node = INVP_SEVERAL_NODES;
-		users->node[id] = node;
-	}
 }
 
 /* Changes when a vCPU moves to another node. */

@@ -211,8 +211,7 @@ struct kvm_invpolicy_vm {
  * @numa_pages_pinned: of these, pages that were spared because they may be pinned for DMA
  *	and so cannot migrate
  * @numa_pages_placed: of these, pages that were spared because they are already on the only
- *	node on which the vCPUs may run or, KVM_INVPOLICY_NUMA_PACED, on that of the vCPU that
- *	took the last hint on them
+ *	node on which the vCPUs may run
  * @numa_pages_unmapped: pages of the runs that KVM had mapped and unmapped
  * @numa_pages_migrated: pages that moved (were cleared) soon after the worker unmapped them
  * @numa_runs: runs of pages, merged from neighbours, that KVM was told to unmap
