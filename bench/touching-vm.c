@@ -2,11 +2,11 @@
 #include <err.h>
 #include <fcntl.h>
 #include <linux/kvm.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "../tests/el1.h"
 #include "touching-vm.h"
 
 #define PAGE_BYTES	4096ULL
@@ -42,26 +42,6 @@ struct vm vm_create(void *memory, uint64_t bytes)
 	return vm;
 }
 
-#ifdef __x86_64__
-#ifndef KVM_PRE_FAULT_MEMORY
-struct kvm_pre_fault_memory {
-	__u64 gpa;
-	__u64 size;
-	__u64 flags;
-	__u64 padding[5];
-};
-
-#define KVM_PRE_FAULT_MEMORY	_IOWR(KVMIO, 0xd5, struct kvm_pre_fault_memory)
-#endif
-
-void vm_touch_all(struct vm *vm)
-{
-	struct kvm_pre_fault_memory range = { .gpa = MEMORY_GPA, .size = vm->bytes };
-
-	if (ioctl(vm->vcpu, KVM_PRE_FAULT_MEMORY, &range))
-		err(1, "KVM_PRE_FAULT_MEMORY");
-}
-#else
 /* Where the code is, and nothing: a store there is an exit. */
 #define CODE_GPA	0x10000ULL
 #define NOTHING_GPA	0x20000ULL
@@ -74,20 +54,6 @@ static const uint32_t code[] = {
 	0x54ffffa3,	/* b.lo 1b */
 	0xf9000060,	/* str x0, [x3] */
 };
-
-static void set_register(struct vm *vm, uint64_t offset, uint64_t value)
-{
-	struct kvm_one_reg reg = {
-		.id = KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE |
-		      offset / sizeof(uint32_t),
-		.addr = (uintptr_t)&value,
-	};
-
-	if (ioctl(vm->vcpu, KVM_SET_ONE_REG, &reg))
-		err(1, "KVM_SET_ONE_REG");
-}
-
-#define X(n)	(offsetof(struct kvm_regs, regs.regs[0]) + (n) * sizeof(uint64_t))
 
 void vm_touch_all(struct vm *vm)
 {
@@ -108,13 +74,13 @@ void vm_touch_all(struct vm *vm)
 	if (ioctl(vm->fd, KVM_ARM_PREFERRED_TARGET, &init) ||
 	    ioctl(vm->vcpu, KVM_ARM_VCPU_INIT, &init))
 		err(1, "KVM_ARM_VCPU_INIT");
-	set_register(vm, X(0), MEMORY_GPA);
-	set_register(vm, X(1), MEMORY_GPA + vm->bytes);
-	set_register(vm, X(2), PAGE_BYTES);
-	set_register(vm, X(3), NOTHING_GPA);
-	set_register(vm, offsetof(struct kvm_regs, regs.pc), CODE_GPA);
+	if (el1_set(vm->vcpu, EL1_CORE(regs.regs[0]), MEMORY_GPA) ||
+	    el1_set(vm->vcpu, EL1_CORE(regs.regs[1]), MEMORY_GPA + vm->bytes) ||
+	    el1_set(vm->vcpu, EL1_CORE(regs.regs[2]), PAGE_BYTES) ||
+	    el1_set(vm->vcpu, EL1_CORE(regs.regs[3]), NOTHING_GPA) ||
+	    el1_set(vm->vcpu, EL1_CORE(regs.pc), CODE_GPA))
+		err(1, "KVM_SET_ONE_REG");
 	if (ioctl(vm->vcpu, KVM_RUN, 0) || run->exit_reason != KVM_EXIT_MMIO ||
 	    run->mmio.phys_addr != NOTHING_GPA)
 		errx(1, "the guest stopped for reason %u", run->exit_reason);
 }
-#endif

@@ -24,7 +24,7 @@ static inline bool invp_vm_type_refused(struct kvm *kvm)
 	return kvm->arch.vm_type != KVM_X86_DEFAULT_VM ||
 	       test_bit(APICV_INHIBIT_REASON_SEV, &kvm->arch.apicv_inhibit_reasons);
 #else
-	return kvm_vm_is_protected(kvm) || kvm->arch.nested_mmus_size;
+	return is_protected_kvm_enabled() || kvm->arch.nested_mmus_size;
 #endif
 }
 
