@@ -33,6 +33,7 @@ static const struct command {
 	{ "check-ro",	"FIRST COUNT",			3, true, op_check_ro },
 	{ "munmap",	"FIRST COUNT",			3, true, op_munmap },
 	{ "mapfixed",	"FIRST COUNT",			3, true, op_mapfixed },
+	{ "hammer",	"FIRST COUNT",			3, true, op_hammer },
 	{ "punch",	"FIRST COUNT",			3, true, op_punch },
 	{ "dontneed",	"FIRST COUNT",			3, true, op_dontneed },
 	{ "mremap",	"FIRST COUNT",			3, true, op_mremap },

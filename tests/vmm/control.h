@@ -43,7 +43,7 @@ void control_print_commands(void);
 
 operation op_stat, op_map, op_pin, op_pause, op_resume, op_close_vm, op_slot,
 	  op_dirty_log;
-operation op_mprotect, op_check_ro, op_munmap, op_mapfixed, op_mremap;
+operation op_mprotect, op_check_ro, op_munmap, op_mapfixed, op_mremap, op_hammer;
 operation op_punch, op_dontneed, op_stamp, op_verify, op_settle;
 operation op_migrate, op_placement, op_mbind;
 operation op_io_buffer, op_io_check;

@@ -217,16 +217,25 @@ void memory_snapshot(const struct memory *memory, struct range range,
 void memory_snapshot_stale(const struct memory *memory, struct range range,
 			   uint64_t *words)
 {
-	uint64_t offset;
 	uint64_t i;
 
-	for (i = 0; i < range.count; i++) {
-		offset = stale_file_page(memory, range.first + i) << GUEST_PAGE_SHIFT;
-		copy_words(words + 2 * i, memory->alias + offset);
-	}
-	/* A page mapped twice would not be migrated. */
-	madvise(memory->alias, 2 * memory->pages << GUEST_PAGE_SHIFT,
-		MADV_DONTNEED);
+	for (i = 0; i < range.count; i++)
+		copy_words(words + 2 * i,
+			   (const char *)memory_alias_page(memory, range.first + i, true));
+	memory_unmap_alias(memory);
+}
+
+const uint64_t *memory_alias_page(const struct memory *memory, uint64_t page, bool stale)
+{
+	uint64_t file_page = stale ? stale_file_page(memory, page) :
+		current_file_page(memory, page);
+
+	return (const uint64_t *)(memory->alias + (file_page << GUEST_PAGE_SHIFT));
+}
+
+void memory_unmap_alias(const struct memory *memory)
+{
+	madvise(memory->alias, 2 * memory->pages << GUEST_PAGE_SHIFT, MADV_DONTNEED);
 }
 
 void memory_reserve_spare(struct memory *memory, struct range range)

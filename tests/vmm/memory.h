@@ -82,4 +82,9 @@ void memory_snapshot(const struct memory *memory, struct range range,
 void memory_snapshot_stale(const struct memory *memory, struct range range,
 			   uint64_t *words);
 
+/* The page that backs this one, or did before memory_map_fresh(), through the alias. */
+const uint64_t *memory_alias_page(const struct memory *memory, uint64_t page, bool stale);
+/* A page mapped twice would not be migrated: to be called after a look at the alias. */
+void memory_unmap_alias(const struct memory *memory);
+
 #endif

@@ -64,8 +64,13 @@ struct mailbox {
 	uint64_t first_page;
 	uint64_t end_page;
 	uint64_t records_gpa;
-	uint64_t reserved[5];
+	/* Written by the host at any time: hammer_end is not 0 while the guest is to hammer. */
+	uint64_t hammer_first;
+	uint64_t hammer_end;
+	uint64_t hammer_word;
+	uint64_t reserved[2];
 	/* Written by the guest. */
+	uint64_t hammered;
 	uint64_t visits;
 	uint64_t sweeps;
 	uint64_t page;

@@ -43,6 +43,21 @@ static inline void visit(struct mailbox *mailbox, struct page_record *record,
 	store_word(&record->acked, control);
 }
 
+/* Unlike the pages of a sweep, these few stay in the TLB: the host sees who writes to them. */
+static void hammer(struct mailbox *mailbox)
+{
+	uint64_t hammered = mailbox->hammered;
+	uint64_t end, page;
+
+	while ((end = load_word(&mailbox->hammer_end))) {
+		for (page = mailbox->hammer_first; page < end; page++) {
+			store_word((uint64_t *)page_gpa(page) + mailbox->hammer_word,
+				   ++hammered);
+			store_word(&mailbox->hammered, hammered);
+		}
+	}
+}
+
 void guest_sweep(struct mailbox *mailbox);
 
 void guest_sweep(struct mailbox *mailbox)
@@ -61,6 +76,7 @@ void guest_sweep(struct mailbox *mailbox)
 			/* The host waits for the count: no earlier read of a control word. */
 			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 			visit(mailbox, &records[page], page_gpa(page), generation);
+			hammer(mailbox);
 		}
 		store_word(&mailbox->sweeps, generation);
 	}
