@@ -151,26 +151,11 @@ static void empty_set_gives_nothing(struct kunit *test)
 	struct invp_range taken;
 
 	KUNIT_EXPECT_FALSE(test, invp_range_set_take(set, 0, ULONG_MAX, &taken));
-	KUNIT_EXPECT_FALSE(test, invp_range_set_intersects(set, 0, ULONG_MAX));
 	KUNIT_EXPECT_EQ(test, invp_range_set_bytes(set), 0);
 
 	invp_range_set_add(set, 10, 20);
 	KUNIT_EXPECT_TRUE(test, invp_range_set_take(set, 0, ULONG_MAX, &taken));
 	KUNIT_EXPECT_FALSE(test, invp_range_set_take(set, 0, ULONG_MAX, &taken));
-}
-
-static void intersects(struct kunit *test)
-{
-	struct invp_range_set *set = new_set(test);
-
-	add_list(set, take_set);
-	KUNIT_EXPECT_FALSE(test, invp_range_set_intersects(set, 0, 10));
-	KUNIT_EXPECT_TRUE(test, invp_range_set_intersects(set, 0, 11));
-	KUNIT_EXPECT_TRUE(test, invp_range_set_intersects(set, 20, 30));
-	KUNIT_EXPECT_TRUE(test, invp_range_set_intersects(set, 39, 41));
-	KUNIT_EXPECT_FALSE(test, invp_range_set_intersects(set, 40, 60));
-	KUNIT_EXPECT_TRUE(test, invp_range_set_intersects(set, 40, 61));
-	KUNIT_EXPECT_FALSE(test, invp_range_set_intersects(set, 90, ULONG_MAX));
 }
 
 /* Ranges of 10 bytes; the gap behind the one with this number is 5, all others are 20. */
@@ -309,17 +294,6 @@ static void take_both(struct kunit *test, struct rnd_state *random,
 	KUNIT_ASSERT_TRUE(test, bitmap_equal(held, model, SPACE));
 }
 
-static void ask_both(struct kunit *test, struct rnd_state *random,
-		     const struct invp_range_set *set, const unsigned long *model)
-{
-	unsigned long start = random_below(random, SPACE - 1);
-	unsigned long end = start + 1 + random_below(random, 20);
-
-	KUNIT_ASSERT_EQ(test, invp_range_set_bytes(set), bitmap_weight(model, SPACE));
-	KUNIT_ASSERT_EQ(test, invp_range_set_intersects(set, start, end),
-			find_next_bit(model, SPACE, start) < min(end, SPACE));
-}
-
 /* More is added than taken in odd rounds, so that the set fills up, less in even ones. */
 static void agrees_with_a_bitmap(struct kunit *test)
 {
@@ -336,7 +310,8 @@ static void agrees_with_a_bitmap(struct kunit *test)
 				add_both(test, &random, set, model);
 			else
 				take_both(test, &random, set, model);
-			ask_both(test, &random, set, model);
+			KUNIT_ASSERT_EQ(test, invp_range_set_bytes(set),
+					bitmap_weight(model, SPACE));
 			was_full |= set->nr == INVP_RANGE_SET_MAX;
 			was_empty |= !set->nr;
 		}
@@ -349,7 +324,6 @@ static struct kunit_case range_set_cases[] = {
 	KUNIT_CASE_PARAM(adds, add_gen_params),
 	KUNIT_CASE_PARAM(takes, take_gen_params),
 	KUNIT_CASE(empty_set_gives_nothing),
-	KUNIT_CASE(intersects),
 	KUNIT_CASE(full_set_closes_its_smallest_gap),
 	KUNIT_CASE(full_set_widens_a_neighbour),
 	KUNIT_CASE(full_set_widens_its_last_range),

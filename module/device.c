@@ -16,7 +16,7 @@
 /* User space compiled these in. */
 static_assert(sizeof(struct kvm_invpolicy_info) == 112);
 static_assert(sizeof(struct kvm_invpolicy_vm) == 48);
-static_assert(sizeof(struct kvm_invpolicy_stats) == 320);
+static_assert(sizeof(struct kvm_invpolicy_stats) == 344);
 static_assert(sizeof(struct kvm_invpolicy_list) == 24);
 static_assert(sizeof(struct kvm_invpolicy_settings) == 32);
 static_assert(sizeof(struct kvm_invpolicy_list_entry) == 48);
@@ -87,6 +87,7 @@ static int get_info(void __user *user)
 	arg.numa_modes = hooked ? invp_numa_modes() : 0;
 	arg.unmap_modes = hooked ? invp_flush_modes() : 0;
 	arg.other_modes = hooked ? invp_flush_modes() : 0;
+	arg.exit_modes = hooked ? invp_exit_modes() : 0;
 	arg.attached = invp_vm_list(NULL, 0);
 	arg.defaults = invp_default_settings();
 	arg.auto_attach = invp_auto_attach();
@@ -94,7 +95,7 @@ static int get_info(void __user *user)
 	return copy_out(user, arg.size, &arg, sizeof(arg));
 }
 
-/* What attach, update, detach and observe share. */
+/* What all calls for a VM share. */
 static int copy_in_vm(struct kvm_invpolicy_vm *arg, const void __user *user)
 {
 	int err = copy_in(arg, sizeof(*arg), offsetofend(typeof(*arg), settings), user);
@@ -136,6 +137,8 @@ static int vm_call(struct invp_observation *observation, unsigned int cmd, void 
 		return invp_vm_update(kvm, &arg.settings);
 	case KVM_INVPOLICY_DETACH:
 		return unspecified(&arg.settings) ? invp_vm_detach(kvm) : -EINVAL;
+	case KVM_INVPOLICY_TEARDOWN:
+		return unspecified(&arg.settings) ? invp_vm_teardown(kvm) : -EINVAL;
 	default:
 		return unspecified(&arg.settings) ? invp_observe(observation, kvm) : -EINVAL;
 	}
@@ -157,7 +160,8 @@ static int get_stats(struct invp_observation *observation, void __user *user)
 	err = copy_in(&arg, sizeof(arg), offsetofend(typeof(arg), reserved2), user);
 	if (err)
 		return err;
-	if ((arg.flags & ~KVM_INVPOLICY_STATS_OBSERVED) || arg.reserved || arg.reserved2 ||
+	if ((arg.flags & ~KVM_INVPOLICY_STATS_OBSERVED) ||
+	    arg.reserved || arg.reserved2 || arg.reserved3 ||
 	    ((arg.flags & KVM_INVPOLICY_STATS_OBSERVED) && arg.vm_fd != -1))
 		return -EINVAL;
 
@@ -219,6 +223,7 @@ static long invp_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case KVM_INVPOLICY_UPDATE:
 	case KVM_INVPOLICY_DETACH:
 	case KVM_INVPOLICY_OBSERVE:
+	case KVM_INVPOLICY_TEARDOWN:
 		return vm_call(observation, cmd, user);
 	case KVM_INVPOLICY_GET_STATS:
 		return get_stats(observation, user);

@@ -20,6 +20,7 @@ static struct {
 	typeof(kvm_invalidate_policy_attach) *attach;
 	typeof(kvm_invalidate_policy_detach) *detach;
 	typeof(kvm_invalidate_unmap) *unmap;
+	typeof(kvm_invalidate_retire) *retire;
 } hooks;
 
 /**
@@ -47,8 +48,9 @@ int invp_hooks_get(void)
 	hooks.attach = symbol_get(kvm_invalidate_policy_attach);
 	hooks.detach = symbol_get(kvm_invalidate_policy_detach);
 	hooks.unmap = symbol_get(kvm_invalidate_unmap);
+	hooks.retire = symbol_get(kvm_invalidate_retire);
 	if (!hooks.from_file || !hooks.set_listener || !hooks.attach || !hooks.detach ||
-	    !hooks.unmap) {
+	    !hooks.unmap || !hooks.retire) {
 		pr_err("kvm has hook version %u but not all of its hooks\n", *hooks.version);
 		invp_hooks_put();
 		return -EPROTO;
@@ -63,6 +65,8 @@ int invp_hooks_get(void)
  */
 void invp_hooks_put(void)
 {
+	if (hooks.retire)
+		symbol_put(kvm_invalidate_retire);
 	if (hooks.unmap)
 		symbol_put(kvm_invalidate_unmap);
 	if (hooks.detach)
@@ -157,6 +161,21 @@ void invp_hooks_unmap(struct kvm *kvm, const struct invp_range *ranges, unsigned
 		      struct kvm_invalidate_unmapped *unmapped)
 {
 	hooks.unmap(kvm, (const struct kvm_hva_range *)ranges, nr, unmapped);
+}
+
+/**
+ * invp_hooks_retire() - take a VM's memory away from it, for good
+ * @kvm: a VM that has a policy, not yet freed
+ * @may_block: whether the caller may sleep
+ * @dying: nobody will read what no other than the VM's mm maps
+ * @unmapped: raised by what was done
+ *
+ * Context: may be called from an MMU notifier.
+ */
+void invp_hooks_retire(struct kvm *kvm, bool may_block, bool dying,
+		       struct kvm_invalidate_unmapped *unmapped)
+{
+	hooks.retire(kvm, may_block, dying, unmapped);
 }
 
 /**

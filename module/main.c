@@ -17,11 +17,12 @@
 
 /* Each is read and written by itself. */
 static struct kvm_invpolicy_settings defaults = {
-	.numa = KVM_INVPOLICY_NUMA_SKIP,
+	.numa = KVM_INVPOLICY_NUMA_PACED,
 	.numa_pace_mbps = DEFAULT_NUMA_PACE_MBPS,
 	.unmap = KVM_INVPOLICY_FLUSH_KVM,
 	.other = KVM_INVPOLICY_FLUSH_KVM,
 	.coalesce_min_pages = DEFAULT_COALESCE_MIN_PAGES,
+	.exit = KVM_INVPOLICY_EXIT_KVM,
 };
 
 static bool auto_attach;
@@ -55,7 +56,7 @@ static const struct kernel_param_ops numa_ops = {
 	.get = get_numa,
 };
 module_param_cb(numa, &numa_ops, NULL, 0644);
-MODULE_PARM_DESC(numa, "on NUMA balancing in new policies: " INVP_NUMA_CHOICES " (default skip)");
+MODULE_PARM_DESC(numa, "on NUMA balancing in new policies: " INVP_NUMA_CHOICES " (default paced)");
 
 static int set_flush(const char *value, const struct kernel_param *param)
 {
@@ -81,6 +82,29 @@ MODULE_PARM_DESC(unmap, "on munmap and its like in new policies: " INVP_FLUSH_CH
 		 " (default kvm)");
 module_param_cb(other, &flush_ops, &defaults.other, 0644);
 MODULE_PARM_DESC(other, "on all other changes in new policies: " INVP_FLUSH_CHOICES
+		 " (default kvm)");
+
+static int set_exit(const char *value, const struct kernel_param *param)
+{
+	u32 exit;
+
+	if (invp_exit_parse(value, &exit))
+		return bad_value(value, param, INVP_EXIT_CHOICES);
+	WRITE_ONCE(defaults.exit, exit);
+	return 0;
+}
+
+static int get_exit(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", invp_exit_name(READ_ONCE(defaults.exit)));
+}
+
+static const struct kernel_param_ops exit_ops = {
+	.set = set_exit,
+	.get = get_exit,
+};
+module_param_cb(exit, &exit_ops, NULL, 0644);
+MODULE_PARM_DESC(exit, "when the process dies in new policies: " INVP_EXIT_CHOICES
 		 " (default kvm)");
 
 static int set_number(const char *value, const struct kernel_param *param, unsigned int max,
@@ -158,6 +182,7 @@ struct kvm_invpolicy_settings invp_default_settings(void)
 		.unmap = READ_ONCE(defaults.unmap),
 		.other = READ_ONCE(defaults.other),
 		.coalesce_min_pages = READ_ONCE(defaults.coalesce_min_pages),
+		.exit = READ_ONCE(defaults.exit),
 	};
 }
 
@@ -196,9 +221,10 @@ static int vm_created(struct kvm *kvm)
 static void __init log_mode(void)
 {
 	if (invp_hooks_version())
-		pr_info("version %s, numa=%s, unmap=%s, other=%s, auto_attach=%d\n", INVP_VERSION,
-			invp_numa_name(defaults.numa), invp_flush_name(defaults.unmap),
-			invp_flush_name(defaults.other), auto_attach);
+		pr_info("version %s, numa=%s, unmap=%s, other=%s, exit=%s, auto_attach=%d\n",
+			INVP_VERSION, invp_numa_name(defaults.numa),
+			invp_flush_name(defaults.unmap), invp_flush_name(defaults.other),
+			invp_exit_name(defaults.exit), auto_attach);
 	else
 		pr_info("version %s, observe mode: %s; VMs can be observed, not attached\n",
 			INVP_VERSION, observe_only ? "observe_only=1" :

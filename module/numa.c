@@ -2,6 +2,7 @@
 /* Making elided NUMA events good: only what can migrate is unmapped, at once or paced. */
 #include <linux/kthread.h>
 #include <linux/kvm_invalidate_policy.h>
+#include <linux/math64.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -19,9 +20,6 @@
 
 /* A round looks at no more, that a rate which nothing uses up does not keep a CPU busy. */
 #define ROUND_WALK_MAX	((u64)SZ_64M)
-
-/* A guest touches what it uses again at once; what is cleared later did not migrate. */
-#define RECENT_NS	(2ULL * NSEC_PER_SEC)
 
 static struct workqueue_struct *workqueue;
 
@@ -113,6 +111,11 @@ static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64
 	spin_unlock(&numa->lock);
 	while (bytes_found(walk) < tokens && walked < ROUND_WALK_MAX &&
 	       take_waiting(numa, tokens - bytes_found(walk), &piece)) {
+		/* The set is taken from in a circle, the hook wants its runs sorted. */
+		if (walk->nr && piece.start < walk->runs[walk->nr - 1].end) {
+			add_waiting(numa, piece.start, piece.end);
+			break;
+		}
 		end = invp_protnone_walk(walk, piece.start, piece.end);
 		walked += end - piece.start;
 		if (end < piece.end) {
@@ -122,44 +125,49 @@ static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64
 	}
 }
 
+/* Mappings that come and go leave records behind. */
+static bool too_many_records(struct invp_numa *numa)
+{
+	unsigned long tables = READ_ONCE(numa->kvm->mm->total_vm) >> (PMD_SHIFT - PAGE_SHIFT);
+
+	return numa->settled.nr_tables > 2 * tables + INVP_RANGE_SET_MAX;
+}
+
 /*
- * What the rate goes by: the setting, the guest's size, and whether its vCPUs have moved. A
- * round is due when the bucket is full: the fuller, the fewer flushes.
+ * What the rate goes by: the setting, the guest's size, and whether its vCPUs have moved: then
+ * no page is settled any more. A round is due when the bucket is full: the fuller, the fewer
+ * flushes.
  */
 static bool round_is_due(struct invp_numa *numa)
 {
 	u64 ceiling = (u64)READ_ONCE(numa->settings->numa_pace_mbps) << 20;
 	u64 guest_bytes = invp_guest_bytes(numa->kvm);
 	u32 vcpu_nodes = invp_vcpu_nodes(numa->kvm);
-	bool due;
+	bool due, boosted = false;
 
 	spin_lock(&numa->lock);
 	invp_pace_configure(&numa->pace, ceiling, guest_bytes);
 	if (numa->vcpu_nodes != vcpu_nodes)
-		invp_pace_vcpus_moved(&numa->pace);
+		boosted = invp_pace_vcpus_moved(&numa->pace);
 	numa->vcpu_nodes = vcpu_nodes;
 	due = !invp_pace_delay(&numa->pace, ktime_get_ns());
 	spin_unlock(&numa->lock);
+	if (boosted || too_many_records(numa))
+		invp_settled_forget(&numa->settled);
 	return due;
 }
 
-static void remember_runs(struct invp_numa *numa, const struct invp_protnone *walk, u64 now)
+/* Settled pages are sampled at the lowest rate, one huge page at once at most. */
+static s64 refill_samples(struct invp_numa *numa, u64 now)
 {
-	unsigned int i;
+	u64 elapsed = min(now - numa->sampled, NSEC_PER_SEC);
+	u64 pages = mul_u64_u64_div_u64(elapsed, READ_ONCE(numa->pace.floor), NSEC_PER_SEC) >>
+		PAGE_SHIFT;
 
-	numa->found.nr = 0;
-	for (i = 0; i < walk->nr; i++)
-		invp_range_set_add(&numa->found, walk->runs[i].start, walk->runs[i].end);
-
-	spin_lock(&numa->lock);
-	if (now - numa->recent_since > RECENT_NS) {
-		numa->recent.nr = 0;
-		numa->recent_since = now;
-	}
-	for (i = 0; i < numa->found.nr; i++)
-		invp_range_set_add(&numa->recent, numa->found.range[i].start,
-				   numa->found.range[i].end);
-	spin_unlock(&numa->lock);
+	/* Time that gave no whole page is left for the next round. */
+	if (pages)
+		numa->sampled = now;
+	return min_t(s64, numa->samples + pages, PTRS_PER_PTE);
 }
 
 static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
@@ -169,13 +177,14 @@ static void pace_round(struct invp_numa *numa, struct mm_struct *mm)
 
 	guard(mutex)(&numa->walk_mutex);
 	walk = new_walk(numa, mm);
+	walk.settled = &numa->settled;
+	walk.samples = refill_samples(numa, now);
 	walk_waiting(numa, &walk, now);
-	/* A page can migrate as soon as it is unmapped. */
-	remember_runs(numa, &walk, now);
 	bytes = (u64)unmap_runs(numa, &walk) << PAGE_SHIFT;
 	spin_lock(&numa->lock);
 	invp_pace_unmapped(&numa->pace, bytes, now);
 	spin_unlock(&numa->lock);
+	numa->samples = walk.samples;
 	count_walk(numa, &walk);
 	this_cpu_inc(numa->stats->percpu->numa_rounds);
 }
@@ -259,12 +268,11 @@ void invp_numa_cleared(struct invp_numa *numa, const struct mmu_notifier_range *
 	if (bytes > PMD_SIZE || current->mm != range->mm)
 		return;
 
+	if (!invp_settled_migrating(&numa->settled, range->start, range->end))
+		return;
+	this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);
 	spin_lock(&numa->lock);
-	if (ktime_get_ns() - numa->recent_since < 2 * RECENT_NS &&
-	    invp_range_set_intersects(&numa->recent, range->start, range->end)) {
-		invp_pace_migrated(&numa->pace, bytes);
-		this_cpu_add(numa->stats->percpu->numa_pages_migrated, bytes >> PAGE_SHIFT);
-	}
+	invp_pace_migrated(&numa->pace, bytes);
 	spin_unlock(&numa->lock);
 }
 
@@ -311,6 +319,7 @@ int invp_numa_init(struct invp_numa *numa, struct kvm *kvm,
 	spin_lock_init(&numa->lock);
 	INIT_DELAYED_WORK(&numa->work, numa_work);
 	numa->vcpu_nodes = invp_vcpu_nodes(kvm);
+	invp_settled_init(&numa->settled);
 	invp_pace_init(&numa->pace, (u64)settings->numa_pace_mbps << 20, invp_guest_bytes(kvm),
 		       ktime_get_ns());
 	return 0;
@@ -327,6 +336,7 @@ int invp_numa_init(struct invp_numa *numa, struct kvm *kvm,
 void invp_numa_destroy(struct invp_numa *numa)
 {
 	cancel_delayed_work_sync(&numa->work);
+	invp_settled_forget(&numa->settled);
 	kvfree(numa->runs);
 }
 

@@ -9,6 +9,7 @@
 
 #include "pace.h"
 #include "ranges.h"
+#include "settled.h"
 
 struct invp_stats;
 struct kvm;
@@ -19,13 +20,14 @@ struct mmu_notifier_range;
  * @kvm: the VM, alive until invp_numa_destroy()
  * @settings: of the VM; may change at any time
  * @stats: counters of the VM
- * @walk_mutex: guards @runs and @found and keeps walks from doing the same pages twice
+ * @walk_mutex: guards @runs and keeps walks from doing the same pages twice
  * @runs: found by a walk and to be unmapped
- * @found: paced: the same as a set, to be added to @recent at once
+ * @settled: paced: pages that hints do not move; changed by the work alone
+ * @samples: paced: settled pages that the next round may hint again; less than zero if the
+ *	last one did too many
+ * @sampled: paced: ns; @samples have come in up to this time
  * @lock: guards all below but @work
  * @waiting: paced: announced and not looked at yet
- * @recent: paced: unmapped in the last rounds, to know migrations by
- * @recent_since: paced: time at which @recent was begun, in nanoseconds
  * @next: paced: address from which the next round takes of @waiting
  * @vcpu_nodes: paced: digest of where the vCPUs ran in the last round
  * @pace: paced: how much may be unmapped
@@ -37,11 +39,11 @@ struct invp_numa {
 	struct invp_stats *stats;
 	struct mutex walk_mutex;
 	struct invp_range *runs;
-	struct invp_range_set found;
+	struct invp_settled settled;
+	s64 samples;
+	u64 sampled;
 	spinlock_t lock;
 	struct invp_range_set waiting;
-	struct invp_range_set recent;
-	u64 recent_since;
 	unsigned long next;
 	u32 vcpu_nodes;
 	struct invp_pace pace;

@@ -194,13 +194,16 @@ void invp_pace_migrated(struct invp_pace *pace, u64 bytes)
  * must not keep it there: a boost that is still under way is not prolonged, and one that
  * was given up without a fruitful window halves both rate and patience of the next, down
  * to a 32nd of the ceiling and a sixteenth of a pass. A fruitful window restores both.
+ *
+ * Return: whether a boost has begun.
  */
-void invp_pace_vcpus_moved(struct invp_pace *pace)
+bool invp_pace_vcpus_moved(struct invp_pace *pace)
 {
 	if (pace->boosted && !given_up(pace))
-		return;
+		return false;
 	if (pace->boosted)
 		pace->wandered = min(pace->wandered + 1, MAX_WANDERED);
 	boost(pace);
 	pace->boosted = true;
+	return true;
 }

@@ -52,6 +52,6 @@ u64 invp_pace_tokens(struct invp_pace *pace, u64 now);
 u64 invp_pace_delay(struct invp_pace *pace, u64 now);
 void invp_pace_unmapped(struct invp_pace *pace, u64 bytes, u64 now);
 void invp_pace_migrated(struct invp_pace *pace, u64 bytes);
-void invp_pace_vcpus_moved(struct invp_pace *pace);
+bool invp_pace_vcpus_moved(struct invp_pace *pace);
 
 #endif

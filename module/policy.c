@@ -21,6 +21,11 @@ static const char *const flush_names[] = {
 	[KVM_INVPOLICY_FLUSH_COALESCE - FIRST_NAME] = "coalesce",
 };
 
+static const char *const exit_names[] = {
+	[KVM_INVPOLICY_EXIT_KVM - FIRST_NAME] = "kvm",
+	[KVM_INVPOLICY_EXIT_FAST - FIRST_NAME] = "fast",
+};
+
 static u32 modes_of(size_t nr_names)
 {
 	return GENMASK(FIRST_NAME + nr_names - 1, FIRST_NAME);
@@ -50,6 +55,7 @@ bool invp_settings_valid(const struct kvm_invpolicy_settings *settings)
 	       settings->unmap < __KVM_INVPOLICY_FLUSH_END &&
 	       settings->other < __KVM_INVPOLICY_FLUSH_END &&
 	       settings->coalesce_min_pages <= KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX &&
+	       settings->exit < __KVM_INVPOLICY_EXIT_END &&
 	       !memchr_inv(settings->reserved, 0, sizeof(settings->reserved));
 }
 
@@ -73,6 +79,8 @@ void invp_settings_update(struct kvm_invpolicy_settings *settings,
 		WRITE_ONCE(settings->other, change->other);
 	if (change->coalesce_min_pages)
 		WRITE_ONCE(settings->coalesce_min_pages, change->coalesce_min_pages);
+	if (change->exit != KVM_INVPOLICY_EXIT_UNSPEC)
+		WRITE_ONCE(settings->exit, change->exit);
 }
 
 /**
@@ -95,6 +103,17 @@ u32 invp_numa_modes(void)
 u32 invp_flush_modes(void)
 {
 	return modes_of(ARRAY_SIZE(flush_names));
+}
+
+/**
+ * invp_exit_modes() - the settings of exit that exist
+ *
+ * Context: any.
+ * Return: a mask with bit n set for value n of &enum kvm_invpolicy_exit.
+ */
+u32 invp_exit_modes(void)
+{
+	return modes_of(ARRAY_SIZE(exit_names));
 }
 
 /**
@@ -124,6 +143,19 @@ int invp_flush_parse(const char *name, u32 *flush)
 }
 
 /**
+ * invp_exit_parse() - setting of exit of a name
+ * @name: may end in a newline
+ * @exit: out, untouched on error
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL if there is no such setting.
+ */
+int invp_exit_parse(const char *name, u32 *exit)
+{
+	return parse(exit_names, ARRAY_SIZE(exit_names), name, exit);
+}
+
+/**
  * invp_numa_name() - name of a NUMA setting
  * @numa: a valid one, not KVM_INVPOLICY_NUMA_UNSPEC
  *
@@ -145,4 +177,16 @@ const char *invp_numa_name(u32 numa)
 const char *invp_flush_name(u32 flush)
 {
 	return flush_names[flush - FIRST_NAME];
+}
+
+/**
+ * invp_exit_name() - name of a setting of exit
+ * @exit: a valid one, not KVM_INVPOLICY_EXIT_UNSPEC
+ *
+ * Context: any.
+ * Return: the name.
+ */
+const char *invp_exit_name(u32 exit)
+{
+	return exit_names[exit - FIRST_NAME];
 }

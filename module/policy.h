@@ -17,12 +17,14 @@
  * @INVP_ACTION_COALESCE: the same as without a policy, but with all TLBs flushed at once
  * @INVP_ACTION_COALESCE_DYING: besides, the host drops the mapping for good: nobody will
  *	read a page that has no other user
+ * @INVP_ACTION_RETIRE: to take all of the VM's memory from it for good, and then nothing
  */
 enum invp_action {
 	INVP_ACTION_DEFAULT,
 	INVP_ACTION_ELIDE,
 	INVP_ACTION_COALESCE,
 	INVP_ACTION_COALESCE_DYING,
+	INVP_ACTION_RETIRE,
 };
 
 /* The names of enum kvm_invpolicy_numa, for messages. */
@@ -30,6 +32,9 @@ enum invp_action {
 
 /* The names of enum kvm_invpolicy_flush, for messages. */
 #define INVP_FLUSH_CHOICES "kvm or coalesce"
+
+/* The names of enum kvm_invpolicy_exit, for messages. */
+#define INVP_EXIT_CHOICES "kvm or fast"
 
 #define INVP_NUMA_PACE_CHOICES "1 to " __stringify(KVM_INVPOLICY_NUMA_PACE_MBPS_MAX)
 #define INVP_COALESCE_MIN_CHOICES "1 to " __stringify(KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX)
@@ -66,6 +71,9 @@ static inline enum invp_action invp_action(const struct kvm_invpolicy_settings *
 {
 	u32 min_pages = READ_ONCE(settings->coalesce_min_pages);
 
+	if (reason == KVM_INVPOLICY_REASON_EXIT &&
+	    READ_ONCE(settings->exit) == KVM_INVPOLICY_EXIT_FAST)
+		return INVP_ACTION_RETIRE;
 	if (reason == KVM_INVPOLICY_REASON_NUMA && invp_elides(READ_ONCE(settings->numa)))
 		return INVP_ACTION_ELIDE;
 	if (reason == KVM_INVPOLICY_REASON_UNMAP &&
@@ -86,5 +94,8 @@ int invp_numa_parse(const char *name, u32 *numa);
 int invp_flush_parse(const char *name, u32 *flush);
 const char *invp_numa_name(u32 numa);
 const char *invp_flush_name(u32 flush);
+u32 invp_exit_modes(void);
+int invp_exit_parse(const char *name, u32 *exit);
+const char *invp_exit_name(u32 exit);
 
 #endif

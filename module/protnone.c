@@ -14,7 +14,9 @@
 #include <linux/pgtable.h>
 #include <linux/sched.h>
 
+#include "compat/mm.h"
 #include "protnone.h"
+#include "settled.h"
 
 /* False, and nothing changed, if there is no room for another run. */
 static bool append_run(struct invp_protnone *walk, unsigned long start, unsigned long end)
@@ -43,6 +45,29 @@ static bool maybe_dma_pinned(struct page *page)
 }
 
 /* False, and nothing changed, if there is no room for another run. */
+static bool note_movable(struct invp_protnone *walk, unsigned long pfn,
+			 unsigned long start, unsigned long end)
+{
+	u16 *record = walk->records ? walk->records + pte_index(start) : NULL;
+	unsigned long nr = (end - start) >> PAGE_SHIFT;
+	bool spared = false, sampled = false;
+	u16 next = 0;
+
+	if (record)
+		next = invp_settled_next(READ_ONCE(*record), pfn, walk->samples > 0, &spared,
+					 &sampled);
+	if (spared)
+		walk->placed += nr;
+	else if (!append_run(walk, start, end))
+		return false;
+	if (sampled)
+		walk->samples -= nr;
+	if (record)
+		WRITE_ONCE(*record, next);
+	return true;
+}
+
+/* False, and nothing changed, if there is no room for another run. */
 static bool note_pages(struct invp_protnone *walk, unsigned long pfn,
 		       unsigned long start, unsigned long end)
 {
@@ -57,7 +82,7 @@ static bool note_pages(struct invp_protnone *walk, unsigned long pfn,
 		walk->pinned += nr;
 	else if (page_to_nid(page) == walk->home_node)
 		walk->placed += nr;
-	else if (!append_run(walk, start, end))
+	else if (!note_movable(walk, pfn, start, end))
 		return false;
 	walk->protected += nr;
 	return true;
@@ -113,7 +138,7 @@ static unsigned long walk_piece(struct invp_protnone *walk, unsigned long addr, 
 		return pud_addr_end(addr, end);
 
 	pmd = pmdp_get_lockless(pmd_offset_lockless(pudp, pud, addr));
-	end = pmd_addr_end(addr, end);
+	end = invp_table_end(addr, end);
 	if (!pmd_present(pmd))
 		return end;
 	if (pmd_leaf(pmd))
@@ -144,6 +169,8 @@ unsigned long invp_protnone_walk(struct invp_protnone *walk,
 	while (start < end) {
 		unsigned long next;
 
+		if (walk->settled)
+			walk->records = invp_settled_records(walk->settled, start);
 		local_irq_disable();
 		next = walk_piece(walk, start, end);
 		local_irq_enable();

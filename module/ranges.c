@@ -173,23 +173,6 @@ bool invp_range_set_take(struct invp_range_set *set, unsigned long from,
 }
 
 /**
- * invp_range_set_intersects() - is any byte of a range in a set?
- * @set: the set
- * @start: first byte
- * @end: first byte after it
- *
- * Context: any; the caller keeps others off the set.
- * Return: true if one is.
- */
-bool invp_range_set_intersects(const struct invp_range_set *set,
-			       unsigned long start, unsigned long end)
-{
-	size_t i = first_ending_after(set->range, set->nr, start);
-
-	return i < set->nr && set->range[i].start < end;
-}
-
-/**
  * invp_range_set_bytes() - size of a set
  * @set: the set
  *

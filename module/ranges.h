@@ -49,8 +49,6 @@ unsigned long invp_ranges_overlap(const struct invp_ranges *ranges,
 void invp_range_set_add(struct invp_range_set *set, unsigned long start, unsigned long end);
 bool invp_range_set_take(struct invp_range_set *set, unsigned long from,
 			 unsigned long max_bytes, struct invp_range *taken);
-bool invp_range_set_intersects(const struct invp_range_set *set,
-			       unsigned long start, unsigned long end);
 u64 invp_range_set_bytes(const struct invp_range_set *set);
 
 #endif

@@ -55,5 +55,7 @@ void invp_stats_sum(const struct invp_stats *stats, struct kvm_invpolicy_stats *
 		sum->numa_flushes += READ_ONCE(counters->numa_flushes);
 		sum->numa_rounds += READ_ONCE(counters->numa_rounds);
 		sum->coalesced_events += READ_ONCE(counters->coalesced_events);
+		sum->retired_pages += READ_ONCE(counters->retired_pages);
+		sum->retired_flushes += READ_ONCE(counters->retired_flushes);
 	}
 }

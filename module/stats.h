@@ -13,13 +13,15 @@
  * @numa_guest_pages: pages of guest memory in NUMA events
  * @numa_pages_protected: pages found to be PROT_NONE
  * @numa_pages_pinned: of these, spared as they may be pinned
- * @numa_pages_placed: of these, spared as they are where the vCPUs run
+ * @numa_pages_placed: of these, spared as they are where the vCPUs run, or settled
  * @numa_pages_unmapped: pages unmapped from the guest
  * @numa_pages_migrated: pages cleared soon after they were unmapped
  * @numa_runs: runs of pages to be unmapped
  * @numa_flushes: remote TLB flushes for them
  * @numa_rounds: rounds of the worker
  * @coalesced_events: events coalesced
+ * @retired_pages: pages unmapped when the VM was retired
+ * @retired_flushes: flushes of the VM's TLBs for them
  */
 struct invp_counters {
 	struct kvm_invpolicy_counter reason[INVP_NR_REASONS];
@@ -34,6 +36,8 @@ struct invp_counters {
 	u64 numa_flushes;
 	u64 numa_rounds;
 	u64 coalesced_events;
+	u64 retired_pages;
+	u64 retired_flushes;
 };
 
 /**

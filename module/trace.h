@@ -21,6 +21,7 @@ TRACE_DEFINE_ENUM(INVP_ACTION_DEFAULT);
 TRACE_DEFINE_ENUM(INVP_ACTION_ELIDE);
 TRACE_DEFINE_ENUM(INVP_ACTION_COALESCE);
 TRACE_DEFINE_ENUM(INVP_ACTION_COALESCE_DYING);
+TRACE_DEFINE_ENUM(INVP_ACTION_RETIRE);
 
 TRACE_EVENT(invp_event,
 	TP_PROTO(const struct mmu_notifier_range *range, enum kvm_invpolicy_reason reason,
@@ -52,7 +53,8 @@ TRACE_EVENT(invp_event,
 				   { INVP_ACTION_DEFAULT, "default" },
 				   { INVP_ACTION_ELIDE, "elide" },
 				   { INVP_ACTION_COALESCE, "coalesce" },
-				   { INVP_ACTION_COALESCE_DYING, "coalesce-dying" }),
+				   { INVP_ACTION_COALESCE_DYING, "coalesce-dying" },
+				   { INVP_ACTION_RETIRE, "retire" }),
 		  __entry->notifier_event, __entry->blockable ? "" : " nonblock")
 );
 
@@ -76,6 +78,23 @@ TRACE_EVENT(invp_unmap,
 	),
 	TP_printk("hva=%lx-%lx runs=%u pages=%lu flushes=%lu", __entry->start, __entry->end,
 		  __entry->nr, __entry->pages, __entry->flushes)
+);
+
+TRACE_EVENT(invp_retire,
+	TP_PROTO(pid_t pid, unsigned long pages, unsigned long flushes),
+	TP_ARGS(pid, pages, flushes),
+	TP_STRUCT__entry(
+		__field(pid_t, pid)
+		__field(unsigned long, pages)
+		__field(unsigned long, flushes)
+	),
+	TP_fast_assign(
+		__entry->pid = pid;
+		__entry->pages = pages;
+		__entry->flushes = flushes;
+	),
+	TP_printk("vm_pid=%d pages=%lu flushes=%lu", __entry->pid, __entry->pages,
+		  __entry->flushes)
 );
 
 #endif

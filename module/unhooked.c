@@ -62,6 +62,11 @@ int invp_vm_detach(struct kvm *kvm)
 	return -ENOENT;
 }
 
+int invp_vm_teardown(struct kvm *kvm)
+{
+	return -ENOENT;
+}
+
 int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
 {
 	return -ENOENT;

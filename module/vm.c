@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "compat/kvm.h"
+#include "dying.h"
 #include "hooks.h"
 #include "notifier.h"
 #include "numa.h"
@@ -22,6 +23,8 @@
  *	leaves @vms before it is freed
  * @pid: process that created the VM
  * @id: counted up from one
+ * @retire_work: to be done where an event's sender cannot
+ * @retired: KVM has taken the VM's memory away from it
  * @node: in @vms, from the end of attach to the beginning of detach
  */
 struct invp_vm {
@@ -33,6 +36,8 @@ struct invp_vm {
 	struct kvm *kvm;
 	pid_t pid;
 	u64 id;
+	struct work_struct retire_work;
+	bool retired;
 	struct list_head node;
 };
 
@@ -55,11 +60,60 @@ static enum invp_action event_action(struct invp_vm *vm, const struct mmu_notifi
 	return action;
 }
 
+static enum kvm_invpolicy_reason event_reason(struct invp_vm *vm,
+					      const struct mmu_notifier_range *range)
+{
+	/* To look at all processes is too much for who makes no use of it. */
+	if (READ_ONCE(vm->settings.exit) == KVM_INVPOLICY_EXIT_FAST && invp_mm_dying(range->mm))
+		return KVM_INVPOLICY_REASON_EXIT;
+	return invp_reason(range);
+}
+
+static void count_retired(struct invp_vm *vm, const struct kvm_invalidate_unmapped *unmapped)
+{
+	this_cpu_add(vm->stats.percpu->retired_pages, unmapped->pages);
+	this_cpu_add(vm->stats.percpu->retired_flushes, unmapped->flushes);
+	WRITE_ONCE(vm->retired, true);
+	trace_invp_retire(vm->pid, unmapped->pages, unmapped->flushes);
+}
+
+static void retire(struct invp_vm *vm)
+{
+	struct kvm_invalidate_unmapped unmapped = {};
+
+	invp_hooks_retire(vm->kvm, true, true, &unmapped);
+	count_retired(vm, &unmapped);
+}
+
+static void retire_work(struct work_struct *work)
+{
+	retire(container_of(work, struct invp_vm, retire_work));
+}
+
+/*
+ * A dying task does it by itself. Others, such as the OOM reaper, have more to do, and their
+ * event may be one of little memory, or one that cannot block: they leave the rest to a
+ * worker, and meanwhile each event flushes once.
+ */
+static enum kvm_invalidate_verdict retire_or_coalesce(struct invp_vm *vm,
+						      const struct mmu_notifier_range *range)
+{
+	if (mmu_notifier_range_blockable(range) && current->mm == range->mm) {
+		retire(vm);
+		return KVM_INVALIDATE_ELIDE;
+	}
+	queue_work(system_unbound_wq, &vm->retire_work);
+	if (range->start == range->end)
+		return KVM_INVALIDATE_DEFAULT;
+	this_cpu_inc(vm->stats.percpu->coalesced_events);
+	return KVM_INVALIDATE_COALESCE_DYING;
+}
+
 static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_policy *policy,
 						      const struct mmu_notifier_range *range)
 {
 	struct invp_vm *vm = container_of(policy, struct invp_vm, policy);
-	enum kvm_invpolicy_reason reason = invp_reason(range);
+	enum kvm_invpolicy_reason reason = event_reason(vm, range);
 	enum invp_action action = event_action(vm, range, reason);
 
 	invp_notifier_event(&vm->notifier, range, reason, action);
@@ -76,6 +130,8 @@ static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_poli
 	case INVP_ACTION_COALESCE_DYING:
 		this_cpu_inc(vm->stats.percpu->coalesced_events);
 		return KVM_INVALIDATE_COALESCE_DYING;
+	case INVP_ACTION_RETIRE:
+		return retire_or_coalesce(vm, range);
 	default:
 		return KVM_INVALIDATE_DEFAULT;
 	}
@@ -90,6 +146,7 @@ static const struct mmu_notifier_ops notifier_ops = {
 static void vm_free(struct invp_vm *vm)
 {
 	invp_notifier_unregister(&vm->notifier);
+	cancel_work_sync(&vm->retire_work);
 	invp_numa_destroy(&vm->numa);
 	invp_stats_destroy(&vm->stats);
 	kfree(vm);
@@ -163,6 +220,7 @@ int invp_vm_attach(struct kvm *kvm, const struct kvm_invpolicy_settings *setting
 	vm->settings = *settings;
 	vm->notifier.stats = &vm->stats;
 	vm->kvm = kvm;
+	INIT_WORK(&vm->retire_work, retire_work);
 	/* KVM notes its creator a little after the VM is created. */
 	vm->pid = kvm->userspace_pid ?: task_pid_nr(current);
 
@@ -239,6 +297,35 @@ int invp_vm_detach(struct kvm *kvm)
 }
 
 /**
+ * invp_vm_teardown() - end a VM for good
+ * @kvm: the VM, referenced by the caller
+ *
+ * Its process goes on, and may read what the guest has written.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if the VM has no policy; -EPERM if the VM's type is refused.
+ */
+int invp_vm_teardown(struct kvm *kvm)
+{
+	struct kvm_invalidate_unmapped unmapped = {};
+	struct invp_vm *vm;
+
+	scoped_guard(mutex, &vms_mutex) {
+		if (!find_vm(kvm))
+			return -ENOENT;
+	}
+	if (invp_vm_type_refused(kvm))
+		return -EPERM;
+	invp_hooks_retire(kvm, true, false, &unmapped);
+
+	guard(mutex)(&vms_mutex);
+	vm = find_vm(kvm);
+	if (vm)
+		count_retired(vm, &unmapped);
+	return 0;
+}
+
+/**
  * invp_vm_stats() - counters and settings of a VM
  * @kvm: the VM, referenced by the caller
  * @stats: zeroed; filled in
@@ -263,6 +350,7 @@ int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
 	stats->coalesced_pages = atomic_long_read(&vm->policy.coalesced_pages);
 	stats->coalesced_flushes = atomic_long_read(&vm->policy.coalesced_flushes);
 	stats->ended = READ_ONCE(vm->notifier.ended);
+	stats->retired = READ_ONCE(vm->retired);
 	return 0;
 }
 

@@ -35,6 +35,14 @@ static inline bool invp_vma_uffd_protected(struct vm_area_struct *vma)
 	return userfaultfd_wp(vma);
 }
 
+/* As pmd_addr_end(), which is @end where the PMD is folded. */
+static inline unsigned long invp_table_end(unsigned long addr, unsigned long end)
+{
+	unsigned long next = (addr & PMD_MASK) + PMD_SIZE;
+
+	return next - 1 < end - 1 ? next : end;
+}
+
 static inline bool invp_mm_oom_reaped(struct mm_struct *mm)
 {
 	return test_bit(MMF_UNSTABLE, &mm->flags);

@@ -58,7 +58,8 @@ enum kvm_invpolicy_numa {
  * enum kvm_invpolicy_reason - why the host changed its mappings
  * @KVM_INVPOLICY_REASON_NUMA: automatic NUMA balancing collects access hints
  * @KVM_INVPOLICY_REASON_UNMAP: munmap, brk or a mapping replaced by MAP_FIXED
- * @KVM_INVPOLICY_REASON_EXIT: the process exits or is reaped after an OOM kill
+ * @KVM_INVPOLICY_REASON_EXIT: the process exits or is reaped after an OOM kill; with
+ *	KVM_INVPOLICY_EXIT_FAST also what its threads do after a fatal signal
  * @KVM_INVPOLICY_REASON_OTHER: everything else and everything in doubt
  * @__KVM_INVPOLICY_REASON_END: internal
  */
@@ -90,6 +91,22 @@ enum kvm_invpolicy_flush {
 	__KVM_INVPOLICY_FLUSH_END
 };
 
+/**
+ * enum kvm_invpolicy_exit - what KVM does when all who have the VM's memory are dying
+ * @KVM_INVPOLICY_EXIT_UNSPEC: attach: the module's default; update: no change
+ * @KVM_INVPOLICY_EXIT_KVM: KVM's own behaviour, each event is handled by itself
+ * @KVM_INVPOLICY_EXIT_FAST: at the first event the VM is retired, as by
+ *	KVM_INVPOLICY_TEARDOWN, so that the others cost nothing
+ * @__KVM_INVPOLICY_EXIT_END: internal
+ */
+enum kvm_invpolicy_exit {
+	KVM_INVPOLICY_EXIT_UNSPEC,
+	KVM_INVPOLICY_EXIT_KVM,
+	KVM_INVPOLICY_EXIT_FAST,
+	/* add new values above this line */
+	__KVM_INVPOLICY_EXIT_END
+};
+
 /* A guest that may lose 64 GiB a second needs no pace. */
 #define KVM_INVPOLICY_NUMA_PACE_MBPS_MAX	65536
 
@@ -108,6 +125,7 @@ enum kvm_invpolicy_flush {
  *	KVM_INVPOLICY_FLUSH_COALESCE, 1 to KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX; smaller ones
  *	are left to KVM; zero: attach: the module's default; update: no change. Kept, and
  *	without effect, while neither @unmap nor @other is KVM_INVPOLICY_FLUSH_COALESCE
+ * @exit: one of &enum kvm_invpolicy_exit
  * @reserved: zero
  */
 struct kvm_invpolicy_settings {
@@ -116,7 +134,8 @@ struct kvm_invpolicy_settings {
 	__u32 unmap;
 	__u32 other;
 	__u32 coalesce_min_pages;
-	__u32 reserved[3];
+	__u32 exit;
+	__u32 reserved[2];
 };
 
 /**
@@ -144,6 +163,8 @@ struct kvm_invpolicy_counter {
  * @unmap_modes: bit n is set if value n of &enum kvm_invpolicy_flush can be attached as
  *	@unmap of the settings; zero with an older module
  * @other_modes: the same for @other
+ * @exit_modes: bit n is set if value n of &enum kvm_invpolicy_exit can be attached; zero
+ *	with an older module, which has no KVM_INVPOLICY_TEARDOWN either
  * @reserved: zero
  * @version: version of the module, a NUL-terminated string
  */
@@ -158,22 +179,28 @@ struct kvm_invpolicy_info {
 	__u32 auto_attach;
 	__u32 unmap_modes;
 	__u32 other_modes;
-	__u32 reserved[3];
+	__u32 exit_modes;
+	__u32 reserved[2];
 	char version[32];
 };
 
 /**
- * struct kvm_invpolicy_vm - KVM_INVPOLICY_ATTACH, _UPDATE, _DETACH and _OBSERVE
+ * struct kvm_invpolicy_vm - KVM_INVPOLICY_ATTACH, _UPDATE, _DETACH, _OBSERVE and _TEARDOWN
  * @size: sizeof(struct kvm_invpolicy_vm)
  * @flags: zero
  * @vm_fd: the VM
  * @reserved: zero
- * @settings: attach and update only; zero for detach and observe
+ * @settings: attach and update only; zero for the others
  *
  * ATTACH: EEXIST if the VM has a policy, EOPNOTSUPP if KVM has no hooks, EPERM if
  * the VM has private or encrypted memory, ESRCH if the VM's process is gone, EINTR
  * on a signal, EINVAL for a bad setting.
  * UPDATE, DETACH: ENOENT if the VM has no policy.
+ * TEARDOWN: ends the VM for good, as a VMM may want that is about to unmap its memory: its
+ * vCPUs leave the guest, KVM_RUN and most calls to KVM fail with EIO from now on, all of its
+ * memory is unmapped from the guest, and later changes of the host's mappings cost KVM
+ * nothing. The contents stay with the process. Not to be undone; a second call finds
+ * nothing to do. ENOENT if the VM has no policy; EPERM as for ATTACH.
  * OBSERVE: begins to count the events of the VM's process for this descriptor, or,
  * if it observes that VM already, reads the VM's memslots anew and goes on
  * counting. EBUSY if the descriptor observes another VM; one that takes an ended VM's
@@ -211,9 +238,10 @@ struct kvm_invpolicy_vm {
  * @numa_pages_pinned: of these, pages that were spared because they may be pinned for DMA
  *	and so cannot migrate
  * @numa_pages_placed: of these, pages that were spared because they are already on the only
- *	node on which the vCPUs may run
+ *	node on which the vCPUs may run or, with KVM_INVPOLICY_NUMA_PACED, because hints have
+ *	moved them lately or would not
  * @numa_pages_unmapped: pages of the runs that KVM had mapped and unmapped
- * @numa_pages_migrated: pages that moved (were cleared) soon after the worker unmapped them
+ * @numa_pages_migrated: pages that moved (were cleared) after a hint that the worker gave
  * @numa_runs: runs of pages, merged from neighbours, that KVM was told to unmap
  * @numa_flushes: remote TLB flushes for them
  * @numa_rounds: rounds of the worker
@@ -223,11 +251,16 @@ struct kvm_invpolicy_vm {
  * @coalesced_events: events whose flushes KVM was told to coalesce
  * @coalesced_pages: pages that KVM had mapped and unmapped for them
  * @coalesced_flushes: flushes of the VM's TLBs for them
+ * @retired_pages: pages that were still mapped when the VM was retired
+ * @retired_flushes: flushes of the VM's TLBs for them
+ * @retired: one if the VM was retired: KVM tells the policy of no event any more
+ * @reserved3: zero
  *
  * From @numa_pages_protected to @numa_pace_waiting all is zero unless @settings have been
  * KVM_INVPOLICY_NUMA_PRECISE or KVM_INVPOLICY_NUMA_PACED; @numa_pages_migrated, and all from
  * @numa_rounds to @numa_pace_waiting, unless KVM_INVPOLICY_NUMA_PACED. From
- * @coalesced_events on all is zero unless KVM_INVPOLICY_FLUSH_COALESCE.
+ * @coalesced_events to @coalesced_flushes all is zero unless KVM_INVPOLICY_FLUSH_COALESCE or
+ * KVM_INVPOLICY_EXIT_FAST.
  *
  * ENOENT if the VM has no policy, or nothing is observed.
  */
@@ -257,6 +290,10 @@ struct kvm_invpolicy_stats {
 	__u64 coalesced_events;
 	__u64 coalesced_pages;
 	__u64 coalesced_flushes;
+	__u64 retired_pages;
+	__u64 retired_flushes;
+	__u32 retired;
+	__u32 reserved3;
 };
 
 /**
@@ -300,5 +337,6 @@ struct kvm_invpolicy_list {
 #define KVM_INVPOLICY_GET_STATS	_IO(KVM_INVPOLICY_IOC, 0x04)
 #define KVM_INVPOLICY_LIST	_IO(KVM_INVPOLICY_IOC, 0x05)
 #define KVM_INVPOLICY_OBSERVE	_IO(KVM_INVPOLICY_IOC, 0x06)
+#define KVM_INVPOLICY_TEARDOWN	_IO(KVM_INVPOLICY_IOC, 0x07)
 
 #endif /* _UAPI_LINUX_KVM_INVPOLICY_H */
