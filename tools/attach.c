@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The commands that change the policy of a VM: attach, detach, set. */
+/* The commands that change the policy of a VM: attach, detach, set, teardown. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -108,26 +108,36 @@ static int call_attached(const struct device *device, const struct vm_set *vms,
 	return *count ? 0 : -ENOENT;
 }
 
-int command_detach(const struct arguments *arguments)
+static int call_and_say(pid_t pid, unsigned long request, const char *done)
 {
 	struct device device;
 	struct vm_set vms;
 	unsigned int count;
 	int code, error, last_fd;
 
-	code = open_both(&vms, &device, arguments->pid);
+	code = open_both(&vms, &device, pid);
 	if (code)
 		return code;
 
-	error = call_attached(&device, &vms, KVM_INVPOLICY_DETACH, NULL, &count, &last_fd);
+	error = call_attached(&device, &vms, request, NULL, &count, &last_fd);
 	if (error) {
 		code = device_fail(&device, vms.pid, error);
 	} else {
-		say_done("detached", count, vms.pid);
+		say_done(done, count, vms.pid);
 		putchar('\n');
 	}
 	close_both(&vms, &device);
 	return code;
+}
+
+int command_detach(const struct arguments *arguments)
+{
+	return call_and_say(arguments->pid, KVM_INVPOLICY_DETACH, "detached");
+}
+
+int command_teardown(const struct arguments *arguments)
+{
+	return call_and_say(arguments->pid, KVM_INVPOLICY_TEARDOWN, "ended");
 }
 
 int command_set(const struct arguments *arguments)

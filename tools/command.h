@@ -20,6 +20,7 @@ int command_list(const struct arguments *arguments);
 int command_attach(const struct arguments *arguments);
 int command_detach(const struct arguments *arguments);
 int command_set(const struct arguments *arguments);
+int command_teardown(const struct arguments *arguments);
 int command_stat(const struct arguments *arguments);
 int command_observe(const struct arguments *arguments);
 

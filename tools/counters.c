@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "counters.h"
+#include "device.h"
 #include "json.h"
 
 static const char * const reason_names[__KVM_INVPOLICY_REASON_END] = {
@@ -13,26 +14,29 @@ static const char * const reason_names[__KVM_INVPOLICY_REASON_END] = {
 };
 
 /* What an older module does not know; JSON has the names of the fields for keys. */
-#define COUNTER(field) { #field, offsetof(struct kvm_invpolicy_stats, field) }
+#define COUNTER(field, known_by) { #field, offsetof(struct kvm_invpolicy_stats, field), known_by }
 
 static const struct {
 	const char *name;
 	size_t offset;
+	bool (*known_by)(const struct device *device);
 } mode_counters[] = {
-	COUNTER(numa_pages_protected),
-	COUNTER(numa_pages_pinned),
-	COUNTER(numa_pages_placed),
-	COUNTER(numa_pages_unmapped),
-	COUNTER(numa_pages_migrated),
-	COUNTER(numa_runs),
-	COUNTER(numa_flushes),
-	COUNTER(numa_rounds),
-	COUNTER(numa_pace_rate),
-	COUNTER(numa_pace_tokens),
-	COUNTER(numa_pace_waiting),
-	COUNTER(coalesced_events),
-	COUNTER(coalesced_pages),
-	COUNTER(coalesced_flushes),
+	COUNTER(numa_pages_protected, device_knows_paced),
+	COUNTER(numa_pages_pinned, device_knows_paced),
+	COUNTER(numa_pages_placed, device_knows_paced),
+	COUNTER(numa_pages_unmapped, device_knows_paced),
+	COUNTER(numa_pages_migrated, device_knows_paced),
+	COUNTER(numa_runs, device_knows_paced),
+	COUNTER(numa_flushes, device_knows_paced),
+	COUNTER(numa_rounds, device_knows_paced),
+	COUNTER(numa_pace_rate, device_knows_paced),
+	COUNTER(numa_pace_tokens, device_knows_paced),
+	COUNTER(numa_pace_waiting, device_knows_paced),
+	COUNTER(coalesced_events, device_knows_coalesce),
+	COUNTER(coalesced_pages, device_knows_coalesce),
+	COUNTER(coalesced_flushes, device_knows_coalesce),
+	COUNTER(retired_pages, device_knows_exit),
+	COUNTER(retired_flushes, device_knows_exit),
 	{ }
 };
 
@@ -121,13 +125,10 @@ void counters_json(const struct kvm_invpolicy_stats *stats)
 	}
 }
 
-void counters_json_modes(struct kvm_invpolicy_stats *stats, bool knows_paced, bool knows_coalesce)
+void counters_json_modes(struct kvm_invpolicy_stats *stats, const struct device *device)
 {
 	for (unsigned int i = 0; mode_counters[i].name; i++) {
-		bool is_coalesced = mode_counters[i].offset >=
-				    offsetof(struct kvm_invpolicy_stats, coalesced_events);
-
-		if (is_coalesced ? knows_coalesce : knows_paced)
+		if (mode_counters[i].known_by(device))
 			json_unsigned(mode_counters[i].name, *mode_counter(stats, i));
 		else
 			json_null(mode_counters[i].name);

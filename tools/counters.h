@@ -2,8 +2,9 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-#include <stdbool.h>
 #include <linux/kvm_invpolicy.h>
+
+struct device;
 
 #define COUNTERS_TEXT_MAX 32
 
@@ -15,9 +16,8 @@ void counters_print(const struct kvm_invpolicy_stats *stats, double seconds);
 /* "numa_events", "numa_bytes", ... in the object that is open. */
 void counters_json(const struct kvm_invpolicy_stats *stats);
 
-/* What precise, paced and coalesce counted, by the names of the fields; null if not known. */
-void counters_json_modes(struct kvm_invpolicy_stats *stats, bool knows_paced,
-			 bool knows_coalesce);
+/* What precise, paced, coalesce and fast counted, by the fields' names; null if not known. */
+void counters_json_modes(struct kvm_invpolicy_stats *stats, const struct device *device);
 
 /* "12,345", or "0.5" below ten; both write to and return @text. */
 const char *counters_count(char text[COUNTERS_TEXT_MAX], double count);

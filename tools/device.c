@@ -104,6 +104,11 @@ bool device_knows_coalesce(const struct device *device)
 	return device->info.defaults.coalesce_min_pages;
 }
 
+bool device_knows_exit(const struct device *device)
+{
+	return device->info.defaults.exit;
+}
+
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,
 		   const struct kvm_invpolicy_settings *settings)
 {

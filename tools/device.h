@@ -7,7 +7,7 @@
 #include <linux/kvm_invpolicy.h>
 
 /* The version of KVM's hooks that the module of this tree is built for. */
-#define INVP_HOOK_VERSION 3
+#define INVP_HOOK_VERSION 4
 
 struct device {
 	int fd;
@@ -26,6 +26,8 @@ void device_close(struct device *device);
 bool device_knows_paced(const struct device *device);
 /* False with an older module, which has neither unmap, other nor their counters. */
 bool device_knows_coalesce(const struct device *device);
+/* False with an older module, which has neither exit, teardown nor their counters. */
+bool device_knows_exit(const struct device *device);
 
 /* Zero or a negative errno, for device_fail(). */
 int device_vm_call(const struct device *device, unsigned long request, int vm_fd,

@@ -41,6 +41,8 @@ static const struct command commands[] = {
 	  "give every VM of a process back to KVM's own behaviour" },
 	{ "set", command_set, TAKES_PID | TAKES_SETTINGS | NEEDS_SETTINGS,
 	  "change the policy of the attached VMs of a process" },
+	{ "teardown", command_teardown, TAKES_PID,
+	  "end the attached VMs of a process for good, so that their memory goes fast" },
 	{ "stat", command_stat, TAKES_PID | TAKES_JSON,
 	  "what the attached VMs of a process counted since attach" },
 	{ "observe", command_observe, TAKES_PID | TAKES_SECONDS | TAKES_JSON,
@@ -98,6 +100,8 @@ static void print_settings_help(void)
 	     "  other=coalesce        as unmap=coalesce");
 	printf("  coalesce_min_pages=N  leave events of fewer pages to KVM, 1 to %d\n",
 	       KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX);
+	puts("  exit=kvm              a process that dies: KVM's own behaviour\n"
+	     "  exit=fast             unmap all memory of its VMs at once, then nothing more");
 }
 
 static void print_command_help(const struct command *command)

@@ -25,6 +25,12 @@ static const char * const flush_names[] = {
 	NULL
 };
 
+static const char * const exit_names[] = {
+	[KVM_INVPOLICY_EXIT_KVM - 1] = "kvm",
+	[KVM_INVPOLICY_EXIT_FAST - 1] = "fast",
+	NULL
+};
+
 static bool is_paced(const struct kvm_invpolicy_settings *settings)
 {
 	return settings->numa == KVM_INVPOLICY_NUMA_PACED;
@@ -38,6 +44,11 @@ static bool unmap_has_effect(const struct kvm_invpolicy_settings *settings)
 static bool other_has_effect(const struct kvm_invpolicy_settings *settings)
 {
 	return settings->other != KVM_INVPOLICY_FLUSH_KVM;
+}
+
+static bool exit_has_effect(const struct kvm_invpolicy_settings *settings)
+{
+	return settings->exit != KVM_INVPOLICY_EXIT_KVM;
 }
 
 bool settings_coalesce(const struct kvm_invpolicy_settings *settings)
@@ -61,6 +72,7 @@ const struct setting settings_known[] = {
 	{ FIELD(coalesce_min_pages), MODES(unmap_modes), .mode = KVM_INVPOLICY_FLUSH_COALESCE,
 	  .max = KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX, .unit = "pages",
 	  .has_effect = settings_coalesce },
+	{ FIELD(exit), MODES(exit_modes), .names = exit_names, .has_effect = exit_has_effect },
 	{ }
 };
 

@@ -18,12 +18,14 @@
  * @attached: number of VMs
  * @modes: bit n is set if a VM has value n of enum kvm_invpolicy_numa
  * @coalesce: a VM has unmap=coalesce or other=coalesce
+ * @retired: number of VMs that were ended for good
  */
 struct summary {
 	struct kvm_invpolicy_stats stats;
 	unsigned int attached;
 	unsigned int modes;
 	bool coalesce;
+	unsigned int retired;
 };
 
 static void add_settings(struct summary *summary, const struct kvm_invpolicy_settings *settings)
@@ -49,6 +51,7 @@ static int summarize(const struct device *device, const struct vm_set *vms,
 		if (error)
 			return error;
 		add_settings(summary, &stats.settings);
+		summary->retired += stats.retired;
 		counters_add(&summary->stats, &stats);
 	}
 	return summary->attached ? 0 : -ENOENT;
@@ -67,7 +70,11 @@ static void print_json(const struct device *device, const struct vm_set *vms,
 	counters_json(stats);
 	json_unsigned("numa_elided", stats->numa_elided);
 	json_unsigned("numa_untracked", stats->numa_untracked);
-	counters_json_modes(stats, device_knows_paced(device), device_knows_coalesce(device));
+	counters_json_modes(stats, device);
+	if (device_knows_exit(device))
+		json_unsigned("retired", summary->retired);
+	else
+		json_null("retired");
 	json_object_end();
 	json_finish();
 }
@@ -98,7 +105,7 @@ static void print_unmapped(const struct kvm_invpolicy_stats *stats)
 	putchar('\n');
 	print_count("pages that the host protected", stats->numa_pages_protected);
 	print_count("  spared, as they may be pinned", stats->numa_pages_pinned);
-	print_count("  spared, as they are on the vCPUs' only node", stats->numa_pages_placed);
+	print_count("  spared, as they are where they are used", stats->numa_pages_placed);
 	print_count("pages unmapped", stats->numa_pages_unmapped);
 	print_count("  moved soon after", stats->numa_pages_migrated);
 	print_count("runs of pages unmapped", stats->numa_runs);
@@ -122,6 +129,13 @@ static void print_coalesced(const struct kvm_invpolicy_stats *stats)
 	print_flushes(stats->coalesced_pages, stats->coalesced_flushes);
 }
 
+static void print_retired(const struct summary *summary)
+{
+	printf("\nVMs that were ended for good: %u\n", summary->retired);
+	print_count("pages unmapped for them", summary->stats.retired_pages);
+	print_count("flushes made", summary->stats.retired_flushes);
+}
+
 static void print_text(const struct vm_set *vms, const struct summary *summary)
 {
 	const struct kvm_invpolicy_stats *stats = &summary->stats;
@@ -142,6 +156,8 @@ static void print_text(const struct vm_set *vms, const struct summary *summary)
 		print_worker(stats);
 	if (summary->coalesce || stats->coalesced_events)
 		print_coalesced(stats);
+	if (summary->retired)
+		print_retired(summary);
 }
 
 int command_stat(const struct arguments *arguments)

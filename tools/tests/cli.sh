@@ -93,6 +93,7 @@ help_text() {
 	  attach PID [SETTING...]              give every VM of a process a policy
 	  detach PID                           give every VM of a process back to KVM's own behaviour
 	  set PID SETTING...                   change the policy of the attached VMs of a process
+	  teardown PID                         end the attached VMs of a process for good, so that their memory goes fast
 	  stat PID [--json]                    what the attached VMs of a process counted since attach
 	  observe PID [--seconds N] [--json]   count what a policy would spare a process; changes nothing
 
@@ -109,7 +110,7 @@ help_text() {
 test_help() {
 	local command
 	prints "help" 0 "$(help_text)" "$tool" --help
-	for command in status features list attach detach set stat observe; do
+	for command in status features list attach detach set teardown stat observe; do
 		run "$tool" "$command" --help
 		if [[ $code == 0 && $out == "Usage: kvm-invpolicy $command"* && -z $err ]]; then
 			result ok "$command --help"
@@ -127,7 +128,7 @@ test_help() {
 
 test_usage() {
 	local choices="use numa=kvm|skip|precise|paced, numa_pace_mbps=1..65536,"
-	choices+=" unmap=kvm|coalesce, other=kvm|coalesce or coalesce_min_pages=1..1048576"
+	choices+=" unmap=kvm|coalesce, other=kvm|coalesce, coalesce_min_pages=1..1048576 or exit=kvm|fast"
 	local pid seconds rate pages setting
 	fails "unknown command" 2 "--help" "$tool" frobnicate
 	fails "unknown option" 2 "use 'kvm-invpolicy status [--json]'" "$tool" status --verbose
@@ -149,7 +150,7 @@ test_usage() {
 		fails "bad coalesce_min_pages=$pages lists the good ones" 2 "$choices" \
 			"$tool" attach $$ unmap=coalesce "coalesce_min_pages=$pages"
 	done
-	for setting in unmap=skip unmap=coalesced unmap= other=paced other=Coalesce exit=kvm \
+	for setting in unmap=skip unmap=coalesced unmap= other=paced other=Coalesce exit=skip exit= \
 		unmap_other=kvm coalesce=1; do
 		fails "bad setting $setting lists the good ones" 2 "$choices" "$tool" set $$ $setting
 	done
@@ -165,19 +166,20 @@ test_process() {
 	sleep 0 &
 	gone=$!
 	wait "$gone"
-	for command in attach detach stat observe; do
+	for command in attach detach teardown stat observe; do
 		fails "$command: no such process" 7 "no process $gone" "$tool" "$command" "$gone"
 		fails "$command: process without VM" 8 "has no VM" "$tool" "$command" $$
 	done
 	for setting in numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps=1 numa_pace_mbps=65536 \
 		unmap=kvm unmap=coalesce other=kvm other=coalesce \
-		coalesce_min_pages=1 coalesce_min_pages=1048576; do
+		coalesce_min_pages=1 coalesce_min_pages=1048576 exit=kvm exit=fast; do
 		fails "set $setting: process without VM" 8 "has no VM" "$tool" set $$ $setting
 	done
 	fails "attach with two settings: process without VM" 8 "has no VM" \
 		"$tool" attach $$ numa=paced numa_pace_mbps=32
 	fails "attach with every setting: process without VM" 8 "has no VM" "$tool" attach $$ \
-		numa=skip numa_pace_mbps=1 unmap=coalesce other=coalesce coalesce_min_pages=16
+		numa=skip numa_pace_mbps=1 unmap=coalesce other=coalesce coalesce_min_pages=16 \
+		exit=fast
 	if [[ $EUID == 0 ]]; then
 		fails "process of somebody else" 12 "run as root" nobody "$tool" stat $$
 	else
@@ -206,10 +208,10 @@ test_faked_host() {
 	fake_host
 	fails "kvm without hooks, no module" 3 "modprobe" elsewhere "$tool" status
 	fake_host
-	echo 3 >"$scratch/module/kvm/parameters/invalidate_policy_version"
+	echo 4 >"$scratch/module/kvm/parameters/invalidate_policy_version"
 	fails "kvm with our hooks, no module" 3 "modprobe" elsewhere "$tool" status
 	echo 7 >"$scratch/module/kvm/parameters/invalidate_policy_version"
-	fails "kvm with other hooks" 6 "hook version 7, kvm_invpolicy needs version 3: build" elsewhere "$tool"
+	fails "kvm with other hooks" 6 "hook version 7, kvm_invpolicy needs version 4: build" elsewhere "$tool"
 	fails "list on kvm with other hooks" 6 "from the same tree" elsewhere "$tool" list
 	fake_host
 	fake_module
@@ -256,7 +258,7 @@ completions() { # WORDS…
 
 test_completion() {
 	local numa="numa=kvm numa=skip numa=precise numa=paced numa_pace_mbps="
-	local flush="unmap=kvm unmap=coalesce other=kvm other=coalesce coalesce_min_pages="
+	local flush="unmap=kvm unmap=coalesce other=kvm other=coalesce coalesce_min_pages= exit=kvm exit=fast"
 	if [[ ${tool##*/} != kvm-invpolicy ]]; then
 		skip "completion" "it calls kvm-invpolicy, not ${tool##*/}"
 		return
