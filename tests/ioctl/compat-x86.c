@@ -121,7 +121,7 @@ static void errors(int device, int vm)
 		     "ATTACH with a bad setting");
 	expect_errno(compat_call(device, KVM_INVPOLICY_GET_INFO, NULL), EFAULT,
 		     "NULL");
-	expect_errno(compat_call(device, _IO(KVM_INVPOLICY_IOC, 7), low), ENOTTY,
+	expect_errno(compat_call(device, _IO(KVM_INVPOLICY_IOC, 8), low), ENOTTY,
 		     "an unknown number");
 	expect_errno(compat_call(device, _IO(0xae, 0), low), ENOTTY,
 		     "a foreign number");

@@ -10,6 +10,8 @@ void errors_vmfd(bool hooks);
 void errors_state(bool hooks);
 void errors_coalesce(bool hooks);
 void errors_memslots(void);
+void errors_exit(bool hooks);
+void errors_teardown(void);
 void errors_list(bool hooks);
 void errors_compat(bool hooks);
 void errors_race(void);

@@ -37,19 +37,19 @@ struct call {
 	struct {
 		size_t offset;
 		size_t size;
-	} reserved[2];
+	} reserved[3];
 	bool written;
 };
 
 #define VM_SETTINGS \
 	{ offsetof(struct kvm_invpolicy_vm, settings), 32 }
 #define VM_SETTINGS_RESERVED \
-	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 12 }
+	{ offsetof(struct kvm_invpolicy_vm, settings.reserved), 8 }
 #define VM_RESERVED { offsetof(struct kvm_invpolicy_vm, reserved), 4 }
 
 static struct call calls[] = {
 	{ "GET_INFO", KVM_INVPOLICY_GET_INFO, sizeof(struct kvm_invpolicy_info),
-	  .reserved = { { offsetof(struct kvm_invpolicy_info, reserved), 12 } },
+	  .reserved = { { offsetof(struct kvm_invpolicy_info, reserved), 8 } },
 	  .written = true },
 	{ "ATTACH", KVM_INVPOLICY_ATTACH, sizeof(struct kvm_invpolicy_vm),
 	  .accepted = EEXIST, .reserved = { VM_RESERVED, VM_SETTINGS_RESERVED } },
@@ -62,10 +62,14 @@ static struct call calls[] = {
 	  .first_size = offsetof(struct kvm_invpolicy_stats, numa_pages_protected),
 	  .known_flags = KVM_INVPOLICY_STATS_OBSERVED,
 	  .reserved = { { offsetof(struct kvm_invpolicy_stats, reserved), 4 },
-			{ offsetof(struct kvm_invpolicy_stats, reserved2), 4 } },
+			{ offsetof(struct kvm_invpolicy_stats, reserved2), 4 },
+			{ offsetof(struct kvm_invpolicy_stats, reserved3), 4 } },
 	  .written = true },
 	{ "LIST", KVM_INVPOLICY_LIST, sizeof(struct kvm_invpolicy_list),
 	  .written = true },
+	{ "TEARDOWN", KVM_INVPOLICY_TEARDOWN, sizeof(struct kvm_invpolicy_vm),
+	  .accepted = ENOENT,
+	  .reserved = { VM_RESERVED, VM_SETTINGS } },
 	{ "OBSERVE", KVM_INVPOLICY_OBSERVE, sizeof(struct kvm_invpolicy_vm),
 	  .reserved = { VM_RESERVED, VM_SETTINGS } },
 };
@@ -86,7 +90,7 @@ static void fill(const struct call *call, void *arg)
 	*(__u32 *)arg = call->size;
 	if (call->cmd == KVM_INVPOLICY_GET_STATS)
 		((struct kvm_invpolicy_stats *)arg)->vm_fd = attached_vm;
-	else if (call->cmd == KVM_INVPOLICY_DETACH)
+	else if (call->cmd == KVM_INVPOLICY_DETACH || call->cmd == KVM_INVPOLICY_TEARDOWN)
 		((struct kvm_invpolicy_vm *)arg)->vm_fd = plain_vm;
 	else if (call->size == sizeof(struct kvm_invpolicy_vm))
 		((struct kvm_invpolicy_vm *)arg)->vm_fd = attached_vm;
@@ -215,7 +219,7 @@ static void reserved(const struct call *call)
 	test_end();
 }
 
-/* DETACH and OBSERVE refuse any setting: their settings count as reserved. */
+/* DETACH, OBSERVE and TEARDOWN refuse any setting: their settings count as reserved. */
 static void settings(const struct call *call)
 {
 	const __u32 bad[] = { __KVM_INVPOLICY_NUMA_END, 0x100, 0x80000000,
@@ -226,6 +230,7 @@ static void settings(const struct call *call)
 				    0xffffffff };
 	const __u32 bad_min[] = { KVM_INVPOLICY_COALESCE_MIN_PAGES_MAX + 1,
 				  0x80000000, 0xffffffff };
+	const __u32 bad_exit[] = { __KVM_INVPOLICY_EXIT_END, 0x100, 0x80000000, 0xffffffff };
 	struct kvm_invpolicy_vm *arg;
 	size_t i;
 
@@ -253,6 +258,12 @@ static void settings(const struct call *call)
 		arg->settings.other = bad_flush[i];
 		expect_errno(device_call(device, call->cmd, arg), EINVAL,
 			     "other %u", bad_flush[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad_exit); i++) {
+		arg = argument(call);
+		arg->settings.exit = bad_exit[i];
+		expect_errno(device_call(device, call->cmd, arg), EINVAL,
+			     "exit %u", bad_exit[i]);
 	}
 	for (i = 0; i < ARRAY_SIZE(bad_min); i++) {
 		arg = argument(call);
@@ -337,15 +348,15 @@ static void numbers(void)
 
 	test_begin("unknown-numbers");
 	memset(pages, 0, 2 * PAGE);
-	for (number = 7; number <= 0xff; number++)
+	for (number = 8; number <= 0xff; number++)
 		expect_errno(device_call(device, _IO(KVM_INVPOLICY_IOC, number),
 					 pages), ENOTTY, "number 0x%x", number);
 	for (i = 0; i < ARRAY_SIZE(types); i++)
-		for (number = 0; number <= 6; number++)
+		for (number = 0; number <= 7; number++)
 			expect_errno(device_call(device, _IO(types[i], number),
 						 pages), ENOTTY,
 				     "type 0x%x number 0x%x", types[i], number);
-	for (number = 0; number <= 6; number++) {
+	for (number = 0; number <= 7; number++) {
 		unsigned int cmd = _IOC(_IOC_READ | _IOC_WRITE,
 					KVM_INVPOLICY_IOC, number, 48);
 

@@ -40,10 +40,12 @@ static int errors(const char *kind)
 	errors_vmfd(hooks);
 	errors_state(hooks);
 	errors_coalesce(hooks);
+	errors_exit(hooks);
 	errors_list(hooks);
 	errors_compat(hooks);
 	if (hooks) {
 		errors_memslots();
+		errors_teardown();
 		errors_race();
 	}
 	return tap_status();

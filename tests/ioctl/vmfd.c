@@ -26,6 +26,7 @@ static const struct {
 	{ "DETACH", KVM_INVPOLICY_DETACH },
 	{ "GET_STATS", KVM_INVPOLICY_GET_STATS },
 	{ "OBSERVE", KVM_INVPOLICY_OBSERVE },
+	{ "TEARDOWN", KVM_INVPOLICY_TEARDOWN },
 };
 
 static struct wrong_fd {

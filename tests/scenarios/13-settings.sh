@@ -26,6 +26,7 @@ MODES="kvm, skip, precise or paced"
 RATES="1 to 65536"
 FLUSHES="kvm or coalesce"
 PAGES="1 to 1048576"
+EXITS="kvm or fast"
 
 for value in kv skipp off 1 SKIP precis paced1; do
 	check "load-numa-$value" refused_at_load "numa=$value" "numa=$value is no setting: use $MODES"
@@ -44,14 +45,23 @@ for value in 0 1048577 -1 4294967297 2M x ''; do
 	check "load-coalesce_min_pages-$value" refused_at_load "coalesce_min_pages=$value" \
 		"coalesce_min_pages=$value is no setting: use $PAGES"
 done
+for value in kv faster skip 1 ''; do
+	check "load-exit-$value" refused_at_load "exit=$value" "exit=$value is no setting: use $EXITS"
+done
 check load-auto_attach refused_at_load auto_attach=maybe "auto_attach=maybe is no setting: use 0 or 1"
 check load-observe_only refused_at_load observe_only=2 "observe_only=2 is no setting: use 0 or 1"
 
+check load-defaults modprobe kvm_invpolicy
+check numa-default [ "$(cat $PARAMETERS/numa)" = paced ]
+rmmod kvm_invpolicy
 check load-good modprobe kvm_invpolicy numa=kvm auto_attach=0
 check numa-readable [ "$(cat $PARAMETERS/numa)" = kvm ]
 for value in x kvm,skip ' '; do
 	check "sysfs-numa-'$value'" refused_in_sysfs numa "$value" "numa=$value is no setting: use $MODES"
 done
+check exit-default [ "$(cat $PARAMETERS/exit)" = kvm ]
+check sysfs-exit refused_in_sysfs exit quick "exit=quick is no setting: use $EXITS"
+check exit-unchanged [ "$(cat $PARAMETERS/exit)" = kvm ]
 check numa_pace_mbps-default [ "$(cat $PARAMETERS/numa_pace_mbps)" = 64 ]
 for value in 00 70000 x '1 2'; do
 	check "sysfs-numa_pace_mbps-'$value'" refused_in_sysfs numa_pace_mbps "$value" \
@@ -125,14 +135,14 @@ check features-modes says '^numa=paced  *yes' kvm-invpolicy features
 check features-rate says '^numa_pace_mbps is 1 to 65536 MiB per second, 48 by default$' kvm-invpolicy features
 check features-flushes says '^unmap=coalesce  *yes' kvm-invpolicy features
 check features-pages says '^coalesce_min_pages is 1 to 1048576 pages, 24 by default$' kvm-invpolicy features
-check status-default says '^defaults  *numa=skip numa_pace_mbps=48 unmap=kvm other=kvm coalesce_min_pages=24$' \
+check status-default says '^defaults  *numa=skip numa_pace_mbps=48 unmap=kvm other=kvm coalesce_min_pages=24 exit=kvm$' \
 	kvm-invpolicy status
 # shellcheck disable=SC2154 # set by start_vmm
 {
 	check attach-bad-setting [ "$(status_of kvm-invpolicy attach "$vm_PID" numa=off)" = 2 ]
 	check attach-bad-setting-lists grep -q 'kvm|skip|precise|paced' /run/tool
 	check attach-bad-flush [ "$(status_of kvm-invpolicy attach "$vm_PID" unmap=skip)" = 2 ]
-	check attach-bad-flush-lists grep -q 'unmap=kvm|coalesce, other=kvm|coalesce or' /run/tool
+	check attach-bad-flush-lists grep -q 'unmap=kvm|coalesce, other=kvm|coalesce, ' /run/tool
 	check attach [ "$(status_of kvm-invpolicy attach "$vm_PID" numa=kvm)" = 0 ]
 	check attach-twice [ "$(status_of kvm-invpolicy attach "$vm_PID")" = 9 ]
 	check set-bad-setting [ "$(status_of kvm-invpolicy set "$vm_PID" numa=)" = 2 ]
@@ -178,6 +188,11 @@ check status-default says '^defaults  *numa=skip numa_pace_mbps=48 unmap=kvm oth
 	check detach-coalesce [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
 	check attach-default-flush coalesces attach "$vm_PID" kvm kvm 24
 	check detach-default-flush [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
+	check attach-exit sets attach "$vm_PID" skip 48 exit=fast
+	check list-says-exit says '  numa=skip exit=fast$' kvm-invpolicy list
+	check set-exit-kvm sets set "$vm_PID" skip 48 exit=kvm
+	check stat-exit-kvm [ "$(stat_of "$vm_PID" exit)" = kvm ]
+	check detach-exit [ "$(status_of kvm-invpolicy detach "$vm_PID")" = 0 ]
 
 	check unload-refused-while-attached \
 		sh -c "kvm-invpolicy attach $vm_PID && ! rmmod kvm_invpolicy"

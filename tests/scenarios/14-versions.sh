@@ -18,7 +18,7 @@ check hook-version-readable [ "$(cat $HOOK_VERSION)" -ge 1 ]
 
 refuses_other_version() {
 	! insmod /lib/other-version/kvm_invpolicy.ko 2>/run/refused &&
-		dmesg | grep -q 'kvm_invpolicy: kvm has hook version 3, this module needs 99: '
+		dmesg | grep -q 'kvm_invpolicy: kvm has hook version 4, this module needs 99: '
 }
 if [ -e /lib/other-version/kvm_invpolicy.ko ]; then
 	check other-version-refused refuses_other_version

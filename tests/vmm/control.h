@@ -48,6 +48,7 @@ operation op_punch, op_dontneed, op_stamp, op_verify, op_settle;
 operation op_migrate, op_placement, op_mbind;
 operation op_io_buffer, op_io_check;
 operation op_uffd_wp;
+operation op_split, op_discard_all, op_unmap_all;
 operation op_ksm;
 
 #endif

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "check-file.h"
 #include "keepfd.h"
+#include "sharer.h"
 #include "util.h"
 #include "vm.h"
 
@@ -19,7 +21,10 @@
 static const char usage[] =
 "Usage: vmm run --control PATH [OPTION...]   run VMs whose guests sweep their memory\n"
 "       vmm ctl PATH [vm N] COMMAND [ARG...] send a command, print the reply (JSON)\n"
+"       vmm check-file FILE PAGES SWEEP      whether FILE holds what a guest of that\n"
+"                                            memory wrote in SWEEP or later\n"
 "       vmm guard                            hold one VM with one vCPU until killed\n"
+"       vmm hog CPU                          let nobody else run there until killed\n"
 "\n"
 "Options of run:\n"
 "  --control PATH       unix socket to take commands on\n"
@@ -31,6 +36,7 @@ static const char usage[] =
 "  --vms N              VMs in the process, 1 to 16 (1)\n"
 "  --mergeable          let KSM scan all of the memory\n"
 "  --keep-fd-in-child   a child process keeps the VM fds until SIGTERM\n"
+"  --share-memory       another process has all of the memory too, until SIGTERM\n"
 "\n"
 "Commands (FIRST and COUNT are pages of the swept memory):\n";
 
@@ -74,6 +80,7 @@ static const struct option options[] = {
 	{ "vms",		required_argument, NULL, 'V' },
 	{ "mergeable",		no_argument,	   NULL, 'M' },
 	{ "keep-fd-in-child",	no_argument,	   NULL, 'k' },
+	{ "share-memory",	no_argument,	   NULL, 's' },
 	{ }
 };
 
@@ -111,6 +118,9 @@ static void parse_option(struct config *config, int option, const char *text)
 		break;
 	case 'k':
 		config->keep_fd_in_child = true;
+		break;
+	case 's':
+		config->share_memory = true;
 		break;
 	}
 }
@@ -181,6 +191,7 @@ static int run(int argc, char **argv)
 {
 	struct config config = parse_options(argc, argv);
 	struct keeper keeper = { 0 };
+	pid_t sharer = 0;
 	unsigned int i;
 	struct vm *vms;
 	int listener;
@@ -189,9 +200,13 @@ static int run(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (config.keep_fd_in_child)
 		keeper = keeper_start();
+	if (config.share_memory)
+		sharer = sharer_start();
 	vms = xcalloc(config.vms, sizeof(*vms));
 	listener = control_listen(config.control);
 	start_vms(vms, &config, &keeper);
+	for (i = 0; i < config.vms; i++)
+		vms[i].sharer = sharer;
 	printf("ready pid=%d\n", getpid());
 	fflush(stdout);
 
@@ -219,6 +234,24 @@ static int guard(void)
 		pause();
 }
 
+/* Whoever is left there cannot even die. */
+static int hog(const char *text)
+{
+	struct sched_param param = { .sched_priority = 50 };
+	uint64_t cpu;
+	cpu_set_t set;
+
+	if (!parse_number(text, 0, CPU_SETSIZE - 1, &cpu))
+		die_usage("bad CPU %s: see /sys/devices/system/cpu/online", text);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		die("cannot have CPU %s: %s", text, strerror(errno));
+	for (;;)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -234,11 +267,24 @@ int main(int argc, char **argv)
 			die_usage("ctl needs PATH and COMMAND: see vmm --help");
 		return control_call(argv[2], argc - 3, argv + 3);
 	}
+	if (!strcmp(mode, "check-file")) {
+		uint64_t pages, sweep;
+
+		if (argc != 5 || !parse_number(argv[3], 1, SWEPT_MAX_MIB << 8, &pages) ||
+		    !parse_number(argv[4], 1, STAMP_MASK, &sweep))
+			die_usage("check-file needs FILE, PAGES and SWEEP: see vmm --help");
+		return check_file(argv[2], pages, sweep);
+	}
 	if (!strcmp(mode, "guard")) {
 		if (argc > 2)
 			die_usage("guard takes no argument, not %s", argv[2]);
 		return guard();
 	}
-	die_usage("unknown mode %s: use run, ctl, guard or --help",
+	if (!strcmp(mode, "hog")) {
+		if (argc != 3)
+			die_usage("hog needs a CPU: see vmm --help");
+		return hog(argv[2]);
+	}
+	die_usage("unknown mode %s: use run, ctl, check-file, guard, hog or --help",
 		  *mode ? mode : "(none)");
 }

@@ -48,6 +48,11 @@ static uint64_t efaults_of(const struct vcpu *vcpu)
 	return __atomic_load_n(&vcpu->efaults, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t ended_of(const struct vcpu *vcpu)
+{
+	return vcpu_ended(vcpu);
+}
+
 static uint64_t tid_of(const struct vcpu *vcpu)
 {
 	return vcpu->tid;
@@ -106,11 +111,14 @@ bool op_stat(struct vm *vm, const struct request *request, struct reply *reply)
 	reply_add(reply, ",\"pid\":%d", getpid());
 	if (vm->keeper)
 		reply_add(reply, ",\"keeper_pid\":%d", vm->keeper);
+	if (vm->sharer)
+		reply_add(reply, ",\"sharer_pid\":%d", vm->sharer);
 	reply_add(reply, ",\"sweeps\":%.3f", whole_sweeps(vm));
 	add_list(vm, reply, "vcpu_sweeps", sweeps_of);
 	add_sum(vm, reply, "visits", visits_of);
 	reply_add(reply, ",\"errors\":%" PRIu64, vm_errors(vm));
 	add_sum(vm, reply, "efaults", efaults_of);
+	add_sum(vm, reply, "ended", ended_of);
 	add_counters(vm, reply);
 	reply_add(reply, ",\"remote_tlb_flush\":%" PRIu64,
 		  stats_read(&vm->remote_tlb_flush));

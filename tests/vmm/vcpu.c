@@ -50,6 +50,11 @@ void vcpu_init(struct vcpu *vcpu, struct vm *vm, unsigned int index, int run_siz
 	arch_vcpu_init(vcpu);
 }
 
+bool vcpu_ended(const struct vcpu *vcpu)
+{
+	return __atomic_load_n(&vcpu->ended, __ATOMIC_ACQUIRE);
+}
+
 bool vcpu_owns(const struct vcpu *vcpu, struct range range)
 {
 	return range.first < vcpu->mailbox->end_page &&
@@ -110,6 +115,18 @@ static void fail_with_errno(struct vcpu *vcpu, int error)
 	fail(vcpu, why);
 }
 
+/* Not a failure: the VM was torn down. */
+static void end(struct vcpu *vcpu)
+{
+	struct vm *vm = vcpu->vm;
+
+	pthread_mutex_lock(&vm->lock);
+	__atomic_store_n(&vcpu->ended, true, __ATOMIC_RELEASE);
+	vcpu->parked = true;
+	pthread_cond_broadcast(&vm->wake);
+	pthread_mutex_unlock(&vm->lock);
+}
+
 static void *vcpu_thread(void *argument)
 {
 	struct vcpu *vcpu = argument;
@@ -124,6 +141,9 @@ static void *vcpu_thread(void *argument)
 		if (errno == EFAULT) {
 			__atomic_add_fetch(&vcpu->efaults, 1, __ATOMIC_RELAXED);
 			sleep_us(EFAULT_RETRY_US);
+		} else if (errno == EIO) {
+			end(vcpu);
+			return NULL;
 		} else if (errno != EINTR && errno != EAGAIN) {
 			fail_with_errno(vcpu, errno);
 			return NULL;

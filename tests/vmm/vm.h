@@ -31,6 +31,7 @@ struct config {
 	enum backing backing;
 	bool mergeable;
 	bool keep_fd_in_child;
+	bool share_memory;
 	struct number_list nodes;
 	struct number_list pin;
 };
@@ -48,6 +49,7 @@ struct vcpu {
 	uint64_t efaults;
 	bool stop;
 	bool parked;
+	bool ended;
 	struct counter counters[ARCH_VCPU_COUNTERS];
 };
 
@@ -55,6 +57,7 @@ struct vm {
 	unsigned int index;
 	int fd;
 	pid_t keeper;
+	pid_t sharer;
 	struct memory memory;
 	struct io_ring *ring;
 	char *low;
@@ -92,6 +95,8 @@ void vm_start(struct vm *vm);
 void vm_pause(struct vm *vm);
 void vm_resume(struct vm *vm);
 void vcpu_set_stop(struct vcpu *vcpu, bool stop);
+/* KVM does not run it any more: KVM_RUN has failed with EIO. */
+bool vcpu_ended(const struct vcpu *vcpu);
 bool vcpu_owns(const struct vcpu *vcpu, struct range range);
 /* An empty list means all CPUs of the process; 0 or an errno. */
 int vm_pin(struct vm *vm, const struct number_list *list);
