@@ -5,7 +5,11 @@
  *	unmap POLICY BACKING OPERATION PAGES
  *
  * Prints a line "POLICY BACKING OPERATION PAGES FLUSHES", and has the plugin write the counts
- * of this window. PAGES are of 4 KiB. To be started on the CPU where it stays.
+ * of this window. PAGES are of 4 KiB. To be started on the CPU where it stays. POLICY is
+ *	stock		KVM alone
+ *	coalesce	with unmap=coalesce and other=coalesce
+ *	retired		the VM was torn down before
+ * With OPERATION teardown, the teardown itself is what is measured.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -42,6 +46,7 @@ static const struct backing backings[] = {
 };
 
 struct memory {
+	int vm_fd;
 	const struct backing *backing;
 	char *address;
 	size_t bytes;
@@ -110,6 +115,28 @@ static void do_punch(struct memory *memory)
 		err(1, "a hole needs a memfd");
 }
 
+/* Stays with the VM. */
+static void call_policy(unsigned int request, int vm_fd, __u32 flush)
+{
+	struct kvm_invpolicy_vm argument = { .size = sizeof(argument), .vm_fd = vm_fd };
+	int device = open(KVM_INVPOLICY_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (request == KVM_INVPOLICY_ATTACH) {
+		argument.settings.numa = KVM_INVPOLICY_NUMA_KVM;
+		argument.settings.unmap = flush;
+		argument.settings.other = flush;
+		argument.settings.coalesce_min_pages = 1;
+	}
+	if (device < 0 || ioctl(device, request, &argument))
+		err(1, "%s, is the module loaded", KVM_INVPOLICY_DEVICE);
+	close(device);
+}
+
+static void do_teardown(struct memory *memory)
+{
+	call_policy(KVM_INVPOLICY_TEARDOWN, memory->vm_fd, 0);
+}
+
 static const struct operation {
 	const char *name;
 	void (*run)(struct memory *memory);
@@ -118,42 +145,39 @@ static const struct operation {
 	{ "mapfixed", do_mapfixed },
 	{ "dontneed", do_dontneed },
 	{ "punch", do_punch },
+	{ "teardown", do_teardown },
 };
 
-/* Stays with the VM. */
-static void set_policy(const char *policy, int vm_fd)
-{
-	struct kvm_invpolicy_vm argument = { .size = sizeof(argument), .vm_fd = vm_fd };
-	int device;
+static const struct policy {
+	const char *name;
+	__u32 flush;
+	bool retired;
+} policies[] = {
+	{ "stock",	KVM_INVPOLICY_FLUSH_UNSPEC,	false },
+	{ "coalesce",	KVM_INVPOLICY_FLUSH_COALESCE,	false },
+	{ "retired",	KVM_INVPOLICY_FLUSH_KVM,	true },
+};
 
-	if (!strcmp(policy, "stock"))
-		return;
-	if (strcmp(policy, "coalesce"))
-		errx(2, "%s is no policy: stock or coalesce", policy);
-	argument.settings.numa = KVM_INVPOLICY_NUMA_KVM;
-	argument.settings.unmap = KVM_INVPOLICY_FLUSH_COALESCE;
-	argument.settings.other = KVM_INVPOLICY_FLUSH_COALESCE;
-	argument.settings.coalesce_min_pages = 1;
-	device = open(KVM_INVPOLICY_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device < 0 || ioctl(device, KVM_INVPOLICY_ATTACH, &argument))
-		err(1, "%s, is the module loaded", KVM_INVPOLICY_DEVICE);
-}
-
-static void measure(const char *policy, const struct backing *backing,
+/* UNSPEC: no policy is attached. */
+static void measure(const struct policy *policy, const struct backing *backing,
 		    const struct operation *operation, size_t pages)
 {
 	struct memory memory = create_memory(backing, pages);
 	struct vm vm = vm_create(memory.address, memory.bytes);
 	uint64_t flushes;
 
-	set_policy(policy, vm.fd);
+	memory.vm_fd = vm.fd;
+	if (policy->flush)
+		call_policy(KVM_INVPOLICY_ATTACH, vm.fd, policy->flush);
 	vm_touch_all(&vm);
+	if (policy->retired && operation->run != do_teardown)
+		do_teardown(&memory);
 	flushes = stats_read(&vm.flushes);
 	mark_begin(0);
 	operation->run(&memory);
 	mark_end();
 	mark_dump();
-	printf("%s %s %s %zu %" PRIu64 "\n", policy, backing->name, operation->name, pages,
+	printf("%s %s %s %zu %" PRIu64 "\n", policy->name, backing->name, operation->name, pages,
 	       stats_read(&vm.flushes) - flushes);
 }
 
@@ -165,6 +189,16 @@ static const struct backing *find_backing(const char *name)
 		if (!strcmp(backings[i].name, name))
 			return &backings[i];
 	errx(2, "no backing %s", name);
+}
+
+static const struct policy *find_policy(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(policies); i++)
+		if (!strcmp(policies[i].name, name))
+			return &policies[i];
+	errx(2, "no policy %s", name);
 }
 
 static const struct operation *find_operation(const char *name)
@@ -181,7 +215,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 5)
 		errx(2, "usage: unmap POLICY BACKING OPERATION PAGES");
-	measure(argv[1], find_backing(argv[2]), find_operation(argv[3]),
+	measure(find_policy(argv[1]), find_backing(argv[2]), find_operation(argv[3]),
 		strtoul(argv[4], NULL, 0));
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# What it costs to take memory away from a VM, by KVM alone and coalesced, in turns.
+# What it costs to take memory away from a VM, by KVM alone and otherwise, in turns.
 # kvm: patched
 # timeout: 5400
 
@@ -20,10 +20,21 @@ rounds_of() {
 	if [ "$1" -gt 512 ]; then echo 1; else echo "$ROUNDS"; fi
 }
 
+# Each operation by KVM alone and coalesced, and what VMMs do last, also in a VM that was
+# torn down.
+policies_of() {
+	case $1 in
+	munmap) echo stock coalesce retired ;;
+	teardown) echo retired ;;
+	*) echo stock coalesce ;;
+	esac
+}
+
 measure() {
 	_round=1
 	while [ $_round -le "$(rounds_of "$3")" ]; do
-		for _policy in stock coalesce; do
+		# shellcheck disable=SC2086 # words
+		for _policy in $(policies_of $2); do
 			taskset -c $CPU unmap $_policy "$1" "$2" "$3" >>$CELLS
 		done
 		_round=$((_round + 1))
@@ -47,6 +58,7 @@ for backing in anon anon-thp memfd memfd-thp; do
 	for pages in $(sizes_of $backing); do
 		note "$backing, munmap of $pages pages"
 		measure $backing munmap "$pages"
+		measure $backing teardown "$pages"
 	done
 	for operation in mapfixed dontneed punch; do
 		case $backing,$operation in

@@ -12,17 +12,18 @@ ALL_BACKINGS=(anon anon-thp memfd anon-pinned memfd-pinned)
 
 usage() {
 	cat <<-END
-	usage: bench-numa.sh [--quick] [BACKING…]
-	  Backings: ${ALL_BACKINGS[*]}; default all, 15 to 25 minutes each.
+	usage: bench-numa.sh [--quick] [--rounds N] [BACKING…]
+	  Backings: ${ALL_BACKINGS[*]}; default all, 8 to 20 minutes each.
+	  --rounds  how often each policy has its turn, default 2
 	  --quick   few policies, one short round, no plot; default anon: a few minutes
 	END
 }
 
 POLICIES="off mbind kvm skip precise paced-16 paced-64 paced-256"
 ROUNDS=2
-SECONDS_MEASURED=45
+SECONDS_MEASURED=36
 # Pinned pages go nowhere, however long one waits.
-SECONDS_PINNED=21
+SECONDS_PINNED=12
 QUICK=
 BACKINGS=()
 
@@ -32,6 +33,9 @@ parse_arguments() {
 	while (($#)); do
 		case $1 in
 		--quick) QUICK=1 POLICIES="off kvm skip paced-64" ROUNDS=1 SECONDS_MEASURED=21 ;;
+		--rounds)
+			[[ ${2:-} =~ ^[1-9]$ ]] || die "--rounds ${2:-}: give a number from 1 to 9"
+			ROUNDS=$2; shift ;;
 		-h | --help) usage; exit 0 ;;
 		*)
 			[[ $known == *" $1 "* ]] || { usage >&2; exit 2; }

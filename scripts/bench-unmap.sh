@@ -90,8 +90,9 @@ print_table() {
 	jq -r --arg cpu "$1" '
 		map(select(.bench == "unmap" and .cpu == $cpu))
 		| group_by([.backing, .operation, .pages])[] | . as $cell
-		| ["stock", "coalesce"][] as $policy
+		| ["stock", "coalesce", "retired"][] as $policy
 		| ($cell | map(select(.policy == $policy) | { (.metric): .value }) | add) as $m
+		| select($m)
 		| [$cell[0].backing, $cell[0].operation, $cell[0].pages, $policy, $m.instructions,
 		   $m["tlbi-ipas2e1is"] + $m["tlbi-ripas2e1is"], $m["tlbi-vmalle1is"],
 		   $m["tlbi-vmalls12e1is"], $m["dc-civac"]] | @tsv' "$JSON" |

@@ -16,9 +16,9 @@ set xlabel "pages of 4 KiB, munmap"
 set ylabel "instructions"
 do for [cpu in "cortex-a72 neoverse-n1 max"] {
 	set title cpu
-	plot for [backing in "anon memfd"] for [policy in "stock coalesce"] data \
+	plot for [backing in "anon memfd"] for [policy in "stock coalesce retired"] data \
 		using (of(cpu, backing, policy)):5 with linespoints lw 2 \
-		pt (backing eq "anon" ? 7 : 5) lc rgb (policy eq "stock" ? "#c04040" : "#3060c0") \
+		pt (backing eq "anon" ? 7 : 5) lc rgb (policy eq "stock" ? "#c04040" : policy eq "coalesce" ? "#3060c0" : "#40a060") \
 		title cpu eq "max" ? backing." ".policy : ""
 	unset ylabel
 }
