@@ -13,6 +13,8 @@ ROUNDS=8
 RETIRE=$TRACING/events/kvm_invpolicy/invp_retire
 GROUP=/sys/fs/cgroup/vmm
 FAIR_SERVER=/sys/kernel/debug/sched/fair_server/cpu3/runtime
+# CPUs of unbound workers: none is to wait behind the real-time thread.
+WORKERS=/sys/devices/virtual/workqueue/cpumask
 
 retired_count() {
 	grep -c 'invp_retire:' $TRACING/trace || true
@@ -54,7 +56,10 @@ share_cpu() {
 	if [ "$1" = on ]; then
 		[ ! -e $FAIR_SERVER ] || echo 50000000 >$FAIR_SERVER
 		echo 950000 >/proc/sys/kernel/sched_rt_runtime_us
+		echo "$workers" >$WORKERS
 	else
+		workers=$(cat $WORKERS)
+		printf '%x\n' $((0x$workers & ~8)) >$WORKERS
 		echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 		[ ! -e $FAIR_SERVER ] || echo 0 >$FAIR_SERVER
 	fi
@@ -96,6 +101,7 @@ check_oom() {
 	start_vmm victim --memory $MEMORY_MIB --backing "$1" --keep-fd-in-child --pin 0,1,2
 	echo $$ >/sys/fs/cgroup/cgroup.procs
 	keeper=$(ctl victim stat | json_get keeper_pid)
+	echo "$keeper" >/sys/fs/cgroup/cgroup.procs
 	ctl victim split
 	check "$1-swept" wait_for 60 swept_twice victim
 	# shellcheck disable=SC2154 # set by start_vmm

@@ -104,6 +104,8 @@ vmm_ready() {
 start_vmm() {
 	_vm=$1
 	shift
+	# Of an earlier one of that name.
+	rm -f "/run/$_vm.out"
 	vmm run --control "/run/$_vm.sock" "$@" >"/run/$_vm.out" 2>&1 3>&- 4>&- &
 	_pid=$!
 	VMMS="$VMMS $_pid"
