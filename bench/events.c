@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "../tests/pre-fault.h"
 #include "mark.h"
 
 #define SLOT_BYTES	(16UL << 20)
@@ -26,17 +27,6 @@
 /* Far enough from each other to share no page table. */
 #define IDLE_GPA	(SLOT_BYTES / 4)
 #define UNMAP_GPA	(SLOT_BYTES / 2)
-
-#ifndef KVM_PRE_FAULT_MEMORY
-struct kvm_pre_fault_memory {
-	__u64 gpa;
-	__u64 size;
-	__u64 flags;
-	__u64 padding[5];
-};
-
-#define KVM_PRE_FAULT_MEMORY	_IOWR(KVMIO, 0xd5, struct kvm_pre_fault_memory)
-#endif
 
 static int device = -1;
 static int vm;

@@ -166,16 +166,15 @@ void invp_hooks_unmap(struct kvm *kvm, const struct invp_range *ranges, unsigned
 /**
  * invp_hooks_retire() - take a VM's memory away from it, for good
  * @kvm: a VM that has a policy, not yet freed
- * @may_block: whether the caller may sleep
  * @dying: nobody will read what no other than the VM's mm maps
  * @unmapped: raised by what was done
  *
- * Context: may be called from an MMU notifier.
+ * Context: may sleep; may be called from an MMU notifier that can block.
  */
-void invp_hooks_retire(struct kvm *kvm, bool may_block, bool dying,
+void invp_hooks_retire(struct kvm *kvm, bool dying,
 		       struct kvm_invalidate_unmapped *unmapped)
 {
-	hooks.retire(kvm, may_block, dying, unmapped);
+	hooks.retire(kvm, dying, unmapped);
 }
 
 /**

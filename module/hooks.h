@@ -20,7 +20,7 @@ int invp_hooks_attach(struct kvm *kvm, struct kvm_invalidate_policy *policy);
 void invp_hooks_detach(struct kvm *kvm, struct kvm_invalidate_policy *policy);
 void invp_hooks_unmap(struct kvm *kvm, const struct invp_range *ranges, unsigned int nr,
 		      struct kvm_invalidate_unmapped *unmapped);
-void invp_hooks_retire(struct kvm *kvm, bool may_block, bool dying,
+void invp_hooks_retire(struct kvm *kvm, bool dying,
 		       struct kvm_invalidate_unmapped *unmapped);
 
 #endif

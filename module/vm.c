@@ -81,7 +81,7 @@ static void retire(struct invp_vm *vm)
 {
 	struct kvm_invalidate_unmapped unmapped = {};
 
-	invp_hooks_retire(vm->kvm, true, true, &unmapped);
+	invp_hooks_retire(vm->kvm, true, &unmapped);
 	count_retired(vm, &unmapped);
 }
 
@@ -316,7 +316,7 @@ int invp_vm_teardown(struct kvm *kvm)
 	}
 	if (invp_vm_type_refused(kvm))
 		return -EPERM;
-	invp_hooks_retire(kvm, true, false, &unmapped);
+	invp_hooks_retire(kvm, false, &unmapped);
 
 	guard(mutex)(&vms_mutex);
 	vm = find_vm(kvm);

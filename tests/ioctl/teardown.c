@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../pre-fault.h"
 #include "device.h"
 #include "errors.h"
 #include "guest.h"
@@ -17,18 +18,6 @@
 #define FIRST_WRITTEN	2
 /* Not touched by the guest. */
 #define THIRD_SLOT_GPA	(1UL << 30)
-
-/* Newer than the headers of Debian 12: include/uapi/linux/kvm.h. */
-#ifndef KVM_PRE_FAULT_MEMORY
-struct kvm_pre_fault_memory {
-	__u64 gpa;
-	__u64 size;
-	__u64 flags;
-	__u64 padding[5];
-};
-
-#define KVM_PRE_FAULT_MEMORY	_IOWR(KVMIO, 0xd5, struct kvm_pre_fault_memory)
-#endif
 
 /**
  * struct busy - a VM, and threads that call KVM for it until it says EIO
