@@ -7,7 +7,7 @@ BUILD := build
 help: ## this list
 	@echo "kvm_invpolicy $$(cat VERSION): an alternate invalidation policy for KVM"
 	@echo
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
 	@echo
 	@echo "As root on Debian 12 or 13; what is missing is installed with apt. Kernels are kept in"
 	@echo "\$$XDG_CACHE_HOME or ~/.cache, products in $(BUILD)/."
@@ -33,13 +33,17 @@ test-arm64: ## KUnit and the scenarios on emulated arm64 CPUs of several kinds
 mutants: ## break the project on purpose, and see that its tests notice (long)
 	scripts/mutants.sh $(MUTANTS)
 
+.PHONY: torture
+torture: ## VMs and a host that do everything at once, at random: SECONDS=120 SEED=… KVM=patched
+	scripts/torture.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(KVM),--kvm $(KVM))
+
 .PHONY: check
 check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccinelle
 	scripts/check.sh
 
 .PHONY: bench
-bench: ## measurements: make bench BENCH=idle, numa or unmap; rows in build/bench.json
-	@[[ -x scripts/bench-$(BENCH).sh ]] || { echo "BENCH=$(BENCH) is no benchmark: choose idle, numa or unmap" >&2; exit 2; }
+bench: ## measurements: make bench BENCH=idle, numa, unmap or exit; rows in build/bench.json
+	@[[ -x scripts/bench-$(BENCH).sh ]] || { echo "BENCH=$(BENCH) is no benchmark: choose idle, numa, unmap or exit" >&2; exit 2; }
 	scripts/setup.sh build run bench
 	scripts/bench-$(BENCH).sh
 

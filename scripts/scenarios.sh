@@ -4,38 +4,31 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$TOP/scripts/machine.sh"
 
 FOLDER=$TOP/tests/scenarios
 BOOT_SECONDS=120
-DEBUG_WORDS='panic_on_warn=1 page_poison=1 watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=240'
 
 usage() {
 	cat <<-'END'
-	usage: scenarios.sh [--kvm patched|stock|debug|arm64:CPU] [SCENARIO…]
+	usage: scenarios.sh [--kvm patched|stock|debug|arm64:CPU] [--rounds N] [SCENARIO…]
 	  Default: all of tests/scenarios, in both kinds of machine. A scenario names
 	  its kinds in a line "# kvm: stock", "# kvm: patched" or "# kvm: stock patched".
 	  The third kind, the debug kernel, runs those for patched and "# kvm: debug".
 	  An arm64 machine with CPUs of the kind CPU, such as neoverse-n1, cortex-a72 or
 	  max, runs those for patched but for those with a line "# not-arm64: REASON".
+	  --rounds N  how often each way to die is tried in 34-pressure, not twice
 	END
 }
 
 KINDS=(stock patched)
+ROUNDS=
 SCENARIOS=()
 PASSED=0
 FAILED=0
 SKIPPED=0
 MACHINES=0
-# How much longer than on x86 and a kernel without checkers things may take.
-SLOWDOWN=1
-
-known_kind() {
-	[[ $1 == stock || $1 == patched || $1 == debug ]]
-}
-
-is_arm64() {
-	[[ $1 == arm64:?* ]]
-}
 
 parse_arguments() {
 	while (($#)); do
@@ -44,6 +37,9 @@ parse_arguments() {
 			known_kind "${2:-}" || is_arm64 "${2:-}" ||
 				die "--kvm ${2:-}: give patched, stock, debug or arm64:CPU"
 			KINDS=("$2"); shift 2 ;;
+		--rounds)
+			[[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--rounds ${2:-}: give a number"
+			ROUNDS=$2; shift 2 ;;
 		-h | --help) usage; exit 0 ;;
 		-*) usage >&2; exit 2 ;;
 		*) SCENARIOS+=("$(basename "$1" .sh)"); shift ;;
@@ -113,49 +109,28 @@ seconds_of() {
 build_initramfs() {
 	local kind=$1 results=$BUILD/scenarios-${1/:/-} name
 	local list=$results/list
-	local options=(--arch "$ARCHITECTURE"
-		       --file "$PRODUCTS/vmm:/bin/vmm"
-		       --file "$PRODUCTS/invp-ioctl:/bin/invp-ioctl"
-		       --file "$PRODUCTS/static/kvm-invpolicy:/bin/kvm-invpolicy"
-		       --file "$list:/etc/scenarios"
-		       --file "$FOLDER/lib.sh:/lib/scenarios/lib.sh")
+	local options modules
 
+	mapfile -t options < <(program_options)
+	options+=(--file "$PRODUCTS/invp-ioctl:/bin/invp-ioctl" --file "$list:/etc/scenarios")
 	shift
 	mkdir -p "$results"
 	printf '%s\n' "$@" >"$list"
 	for name in "$@"; do
 		options+=(--file "$FOLDER/$name.sh:/lib/scenarios/$name.sh")
 	done
-	if [[ $kind == patched ]]; then
-		for name in kvm kvm-amd kvm-intel kvm_invpolicy; do
-			need_file "$BUILD/kvm/$name.ko" "run make"
-		done
-		unpack_stock_module kvm-amd "$results/stock"
-		options+=(--modules-dir "$BUILD/kvm"
-			  --file "$results/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko"
-			  --file "$BUILD/kvm-other/module/kvm_invpolicy.ko:/lib/other-version/kvm_invpolicy.ko")
-	elif [[ $kind == debug ]] || is_arm64 "$kind"; then
-		options+=(--modules-dir "$KERNEL_ROOT/policy")
-	else
+	if [[ $kind == stock ]]; then
 		options+=(--file "$BUILD/kvm/kvm_invpolicy.ko:/lib/modules/$RELEASE/updates/kvm_invpolicy.ko")
+	else
+		modules=$(module_options "$kind")
+		mapfile -t -O "${#options[@]}" options <<<"$modules"
+	fi
+	if [[ $kind == patched ]]; then
+		unpack_stock_module kvm-amd "$results/stock"
+		options+=(--file "$results/stock/kvm-amd.ko:/lib/stock/kvm-amd.ko"
+			  --file "$BUILD/kvm-other/module/kvm_invpolicy.ko:/lib/other-version/kvm_invpolicy.ko")
 	fi
 	"$TOP/scripts/initramfs.sh" "$results/initramfs.cpio.gz" "${options[@]}"
-}
-
-# Debug and arm64 machines boot alone, with a kernel of our own.
-prepare_kind() {
-	case $1 in
-	debug) SLOWDOWN=4; use_built_kernel debug ;;
-	arm64:*) SLOWDOWN=3; set_architecture arm64; use_built_kernel arm64; report_not_arm64 ;;
-	esac
-}
-
-boot_options() {
-	case $1 in
-	debug) printf '%s\n' --memory 4096 --append "invp.kvm=patched invp.slowdown=$SLOWDOWN $DEBUG_WORDS" ;;
-	arm64:*) printf '%s\n' --arm64 "${1#arm64:}" --append "invp.kvm=patched invp.slowdown=$SLOWDOWN" ;;
-	*) printf '%s\n' --append "invp.kvm=$1" ;;
-	esac
 }
 
 count() {
@@ -182,6 +157,7 @@ run_machine() {
 	tap=$results/verdict.tap
 	seconds=$(seconds_of "$@")
 	mapfile -t options < <(boot_options "$kind")
+	[[ -z $ROUNDS ]] || options[-1]+=" invp.rounds=$ROUNDS"
 	step "$kind KVM: booting a machine for $# scenarios, at most $seconds s"
 	printf '# machine with %s KVM\n' "$kind"
 	"$TOP/scripts/boot.sh" --initrd "$results/initramfs.cpio.gz" --timeout "$seconds" \
@@ -203,6 +179,7 @@ parse_arguments "$@"
 ((${#SCENARIOS[@]})) || mapfile -t SCENARIOS < <(all_scenarios)
 check_scenarios
 prepare_kind "${KINDS[0]}"
+! is_arm64 "${KINDS[0]}" || report_not_arm64
 RELEASE=$("$TOP/scripts/kernel.sh" release)
 for kind in "${KINDS[@]}"; do
 	mapfile -t names < <(scenarios_of "$kind")

@@ -28,7 +28,7 @@ sweeps_reach() {
 faulting_guest_goes_on() {
 	ctl vm slot cycle
 	ctl vm stat >/run/stat
-	wait_for 60 sweeps_reach "$(json_get sweeps </run/stat | awk '{ print $1 + 3 }')"
+	wait_for 60 sweeps_reach "$(json_get sweeps </run/stat | awk '{ print $1 + 1 }')"
 }
 
 unmapped_bytes() {

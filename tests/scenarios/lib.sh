@@ -217,10 +217,11 @@ operations() {
 }
 
 # Each vCPU sweeps a quarter of the memory, and each round hits another one. A range is
-# one huge page for hugetlb; elsewhere it cuts two in pieces.
+# one huge page; in every other round, but for hugetlb, it cuts two in pieces. About such a
+# split the host sends events of its own, which hide that an operation's own was missed.
 range_of() {
-	case $1 in
-	hugetlb) echo $(($2 % 4 * 2048)) 512 ;;
+	case $1,$(($2 % 2)) in
+	hugetlb,* | *,1) echo $(($2 % 4 * 2048 + 1024)) 512 ;;
 	*) echo $(($2 % 4 * 2048 + 470)) 80 ;;
 	esac
 }

@@ -47,7 +47,8 @@ operation op_mprotect, op_check_ro, op_munmap, op_mapfixed, op_mremap, op_hammer
 operation op_punch, op_dontneed, op_stamp, op_verify, op_settle;
 operation op_migrate, op_placement, op_mbind;
 operation op_io_buffer, op_io_check;
-operation op_uffd_wp;
+operation op_uffd_wp, op_uffd_missing;
+operation op_pageout, op_collapse, op_fork;
 operation op_split, op_discard_all, op_unmap_all;
 operation op_ksm;
 

@@ -43,6 +43,9 @@ static bool wait_two_visits(struct vcpu *vcpu, struct reply *reply)
 	while ((visits = load_word(&vcpu->mailbox->visits)) < target) {
 		if (vm_failed(vcpu->vm))
 			return reply_error(reply, "%s", vcpu->vm->failure);
+		/* Torn down meanwhile. */
+		if (vcpu_ended(vcpu))
+			break;
 		if (progress_stalled(&progress, visits))
 			return reply_stalled(vcpu, reply);
 		sleep_us(POLL_US);
@@ -58,7 +61,7 @@ static bool quiesce(struct vm *vm, struct range range, struct reply *reply)
 	for (i = 0; i < vm->vcpu_count && done; i++) {
 		struct vcpu *vcpu = &vm->vcpus[i];
 
-		if (!vcpu_owns(vcpu, range) || vcpu_ended(vcpu))
+		if (!vcpu_owns(vcpu, range))
 			continue;
 		/* A paused vCPU may be in the middle of a visit. */
 		if (vm->paused)

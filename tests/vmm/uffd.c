@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* userfaultfd write protection. */
+/* userfaultfd: write protection, and pages that are missing until the host provides them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -145,4 +146,71 @@ bool op_uffd_wp(struct vm *vm, const struct request *request,
 				   strerror(errno));
 	close(fd);
 	return done && oracle_verify(vm, range, reply);
+}
+
+static bool provide_page(struct vm *vm, int fd, uint64_t page, uint64_t epoch,
+			 struct reply *reply)
+{
+	static uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t)];
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)memory_address(&vm->memory, page),
+		.src = (uintptr_t)words,
+		.len = GUEST_PAGE_SIZE,
+	};
+
+	words[0] = host_stamp(page_gpa(page), epoch);
+	words[ARRAY_SIZE(words) - 1] = words[0];
+	/* EAGAIN: the address space is just being changed. */
+	while (ioctl(fd, UFFDIO_COPY, &copy))
+		if (errno != EAGAIN)
+			return reply_error(reply, "UFFDIO_COPY: %s", strerror(errno));
+	return true;
+}
+
+/* The guest has to wait for each page, and finds what the host provides. */
+static bool discard_and_provide(struct vm *vm, int fd, struct range range, struct reply *reply)
+{
+	uint64_t epoch = oracle_next_epoch(vm);
+	uint64_t page;
+	bool done;
+
+	if (!oracle_begin(vm, range, reply))
+		return false;
+	if (madvise(memory_address(&vm->memory, range.first), range_bytes(range),
+		    MADV_DONTNEED)) {
+		oracle_cancel(vm, range);
+		return reply_error(reply, "madvise: %s", strerror(errno));
+	}
+	oracle_stamped(vm, range, epoch);
+	done = wait_for_fault(vm, fd, range, reply);
+	for (page = range.first; page < range.first + range.count; page++)
+		done = provide_page(vm, fd, page, epoch, reply) && done;
+	reply_add(reply, ",\"uffd_faults\":%" PRIu64, read_faults(fd));
+	return done;
+}
+
+bool op_uffd_missing(struct vm *vm, const struct request *request, struct reply *reply)
+{
+	struct range range = request->range;
+	struct uffdio_register registration = {
+		.range = uffd_range(vm, range),
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	bool done;
+	int fd;
+
+	if (memory_shared(&vm->memory))
+		return reply_error(reply, "a page of %s memory is not missing: use --backing anon or anon-thp",
+				   backing_names[vm->memory.backing]);
+	fd = open_uffd(reply);
+	if (fd < 0)
+		return false;
+	if (ioctl(fd, UFFDIO_REGISTER, &registration)) {
+		close(fd);
+		return reply_error(reply, "UFFDIO_REGISTER: %s", strerror(errno));
+	}
+	done = discard_and_provide(vm, fd, range, reply);
+	/* The end of the descriptor wakes who still waits. */
+	close(fd);
+	return done && (vm->paused || oracle_settle(vm, range, reply));
 }
