@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "errors.h"
+#include "fuzz.h"
 #include "lifetime.h"
 #include "tap.h"
 
@@ -13,8 +14,9 @@ static const char usage[] =
 "Usage: invp-ioctl errors hooks|no-hooks  every call with every wrong argument\n"
 "       invp-ioctl orders                 every order in which VMs and processes end\n"
 "       invp-ioctl churn PID ROUNDS       attach, update and detach the VMs of PID\n"
+"       invp-ioctl fuzz SEED SECONDS      calls with arguments that are wrong at random\n"
 "\n"
-"errors and orders print TAP lines, churn one line at its end. no-hooks: VMs can\n"
+"errors, orders and fuzz print TAP lines, churn one line at its end. no-hooks: VMs can\n"
 "only be observed, as with a stock KVM or observe_only=1.\n"
 "\n"
 "Exit status: 0 success, 1 a test failed, 2 the tests could not be run\n";
@@ -65,6 +67,10 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "orders") && argc == 2) {
 		orders();
 		handover();
+		return tap_status();
+	}
+	if (!strcmp(command, "fuzz") && argc == 4) {
+		fuzz(strtoull(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 		return tap_status();
 	}
 	if (!strcmp(command, "churn") && argc == 4) {

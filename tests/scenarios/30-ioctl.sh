@@ -13,6 +13,7 @@ if [ "$(kvm_kind)" = stock ]; then
 	exit
 fi
 tap '' invp-ioctl errors hooks
+tap '' invp-ioctl fuzz 1 5
 rmmod kvm_invpolicy
 modprobe kvm_invpolicy observe_only=1
 tap observe-only- invp-ioctl errors no-hooks
