@@ -24,7 +24,6 @@
  * @pid: process that created the VM
  * @id: counted up from one
  * @retire_work: to be done where an event's sender cannot
- * @retired: KVM has taken the VM's memory away from it
  * @node: in @vms, from the end of attach to the beginning of detach
  */
 struct invp_vm {
@@ -37,7 +36,6 @@ struct invp_vm {
 	pid_t pid;
 	u64 id;
 	struct work_struct retire_work;
-	bool retired;
 	struct list_head node;
 };
 
@@ -73,7 +71,6 @@ static void count_retired(struct invp_vm *vm, const struct kvm_invalidate_unmapp
 {
 	this_cpu_add(vm->stats.percpu->retired_pages, unmapped->pages);
 	this_cpu_add(vm->stats.percpu->retired_flushes, unmapped->flushes);
-	WRITE_ONCE(vm->retired, true);
 	trace_invp_retire(vm->pid, unmapped->pages, unmapped->flushes);
 }
 
@@ -350,7 +347,8 @@ int invp_vm_stats(struct kvm *kvm, struct kvm_invpolicy_stats *stats)
 	stats->coalesced_pages = atomic_long_read(&vm->policy.coalesced_pages);
 	stats->coalesced_flushes = atomic_long_read(&vm->policy.coalesced_flushes);
 	stats->ended = READ_ONCE(vm->notifier.ended);
-	stats->retired = READ_ONCE(vm->retired);
+	/* Maybe under a policy that the VM had before. */
+	stats->retired = READ_ONCE(kvm->invalidate_policy.retired);
 	return 0;
 }
 
