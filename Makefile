@@ -37,6 +37,14 @@ mutants: ## break the project on purpose, and see that its tests notice (long)
 torture: ## VMs and a host that do everything at once, at random: SECONDS=120 SEED=… KVM=patched
 	scripts/torture.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(KVM),--kvm $(KVM))
 
+.PHONY: builds
+builds: ## KVM and the module compiled under other configurations and by clang
+	scripts/builds.sh
+
+.PHONY: selftests
+selftests: ## KVM's own selftests, on stock KVM and with every VM attached, test by test (long)
+	scripts/selftests.sh
+
 .PHONY: check
 check: ## static checks: checkpatch, sparse, W=1, kernel-doc, shellcheck, coccinelle
 	scripts/check.sh

@@ -13,11 +13,14 @@
 struct vm {
 	int fd;
 	int vcpu;
+	int stats_fd;
+	void *memory;
 	uint64_t bytes;
 	struct counter flushes;
 };
 
 struct vm vm_create(void *memory, uint64_t bytes);
+void vm_add_slot(struct vm *vm, int slot, uint64_t gpa, void *memory, uint64_t bytes);
 
 /* Has the VM map all of its memory, writable. */
 void vm_touch_all(struct vm *vm);

@@ -9,145 +9,106 @@
  *	stock		KVM alone
  *	coalesce	with unmap=coalesce and other=coalesce
  *	retired		the VM was torn down before
- * With OPERATION teardown, the teardown itself is what is measured.
+ * With OPERATION teardown, the teardown itself is what is measured, with munmap-contended a
+ * munmap while another thread of the process keeps taking mmu_lock.
  */
 #include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/kvm.h>
 #include <linux/kvm_invpolicy.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "guest-memory.h"
 #include "mark.h"
 #include "touching-vm.h"
 #include "util.h"
 
-#define PAGE_BYTES	4096UL
-#define HUGE_BYTES	(2UL << 20)
+/* Who contends for mmu_lock. */
+#define NEIGHBOUR_CPU	2
+#define NEIGHBOUR_SLOT	2
+#define NEIGHBOUR_GPA	0x30000ULL
 
-struct backing {
-	const char *name;
-	bool shared;
-	int advice;
+struct work {
+	struct vm vm;
+	struct memory memory;
 };
 
-static const struct backing backings[] = {
-	{ "anon",	false,	MADV_NOHUGEPAGE },
-	{ "anon-thp",	false,	MADV_HUGEPAGE },
-	{ "memfd",	true,	MADV_NOHUGEPAGE },
-	{ "memfd-thp",	true,	MADV_HUGEPAGE },
-};
-
-struct memory {
-	int vm_fd;
-	const struct backing *backing;
-	char *address;
-	size_t bytes;
-	int fd;
-};
-
-static void map_backing(struct memory *memory, int flags)
+static void do_munmap(struct work *work)
 {
-	flags |= memory->backing->shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-	memory->address = mmap(memory->address, memory->bytes, PROT_READ | PROT_WRITE,
-			       flags | MAP_FIXED, memory->fd, 0);
-	if (memory->address == MAP_FAILED)
-		err(1, "mmap");
-	if (madvise(memory->address, memory->bytes, memory->backing->advice))
-		err(1, "madvise");
+	munmap(work->memory.address, work->memory.bytes);
 }
 
-/* Aligned, so that a huge page of the host is one of the VM's. */
-static char *reserve(size_t bytes)
+static void do_mapfixed(struct work *work)
 {
-	char *address = mmap(NULL, bytes + HUGE_BYTES, PROT_NONE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (address == MAP_FAILED)
-		err(1, "mmap");
-	return (char *)(((uintptr_t)address + HUGE_BYTES - 1) & -HUGE_BYTES);
+	memory_map(&work->memory);
 }
 
-static struct memory create_memory(const struct backing *backing, size_t pages)
+static void do_dontneed(struct work *work)
 {
-	struct memory memory = {
-		.backing = backing,
-		.bytes = pages * PAGE_BYTES,
-		.fd = -1,
-	};
-
-	if (backing->shared) {
-		memory.fd = memfd_create("guest", MFD_CLOEXEC);
-		if (memory.fd < 0 || ftruncate(memory.fd, memory.bytes))
-			err(1, "memfd");
-	}
-	memory.address = reserve(memory.bytes);
-	map_backing(&memory, 0);
-	return memory;
+	madvise(work->memory.address, work->memory.bytes, MADV_DONTNEED);
 }
 
-static void do_munmap(struct memory *memory)
+static void do_punch(struct work *work)
 {
-	munmap(memory->address, memory->bytes);
-}
-
-static void do_mapfixed(struct memory *memory)
-{
-	map_backing(memory, 0);
-}
-
-static void do_dontneed(struct memory *memory)
-{
-	madvise(memory->address, memory->bytes, MADV_DONTNEED);
-}
-
-static void do_punch(struct memory *memory)
-{
-	if (fallocate(memory->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-		      memory->bytes))
+	if (fallocate(work->memory.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+		      work->memory.bytes))
 		err(1, "a hole needs a memfd");
 }
 
-/* Stays with the VM. */
-static void call_policy(unsigned int request, int vm_fd, __u32 flush)
+static void do_teardown(struct work *work)
 {
-	struct kvm_invpolicy_vm argument = { .size = sizeof(argument), .vm_fd = vm_fd };
-	int device = open(KVM_INVPOLICY_DEVICE, O_RDWR | O_CLOEXEC);
-
-	if (request == KVM_INVPOLICY_ATTACH) {
-		argument.settings.numa = KVM_INVPOLICY_NUMA_KVM;
-		argument.settings.unmap = flush;
-		argument.settings.other = flush;
-		argument.settings.coalesce_min_pages = 1;
-	}
-	if (device < 0 || ioctl(device, request, &argument))
-		err(1, "%s, is the module loaded", KVM_INVPOLICY_DEVICE);
-	close(device);
+	policy_teardown(work->vm.fd);
 }
 
-static void do_teardown(struct memory *memory)
+/* KVM takes mmu_lock for each, whether anything is mapped or not. */
+static void *discard_for_ever(void *page)
 {
-	call_policy(KVM_INVPOLICY_TEARDOWN, memory->vm_fd, 0);
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(NEIGHBOUR_CPU, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (;;)
+		madvise(page, PAGE_BYTES, MADV_DONTNEED);
+	return NULL;
+}
+
+static void start_neighbour(struct work *work)
+{
+	char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	pthread_t thread;
+
+	if (page == MAP_FAILED)
+		err(1, "mmap");
+	vm_add_slot(&work->vm, NEIGHBOUR_SLOT, NEIGHBOUR_GPA, page, PAGE_BYTES);
+	if (pthread_create(&thread, NULL, discard_for_ever, page))
+		errx(1, "cannot start a thread");
+	/* Until it is at it. */
+	usleep(100000);
 }
 
 static const struct operation {
 	const char *name;
-	void (*run)(struct memory *memory);
+	void (*run)(struct work *work);
+	bool contended;
 } operations[] = {
-	{ "munmap", do_munmap },
-	{ "mapfixed", do_mapfixed },
-	{ "dontneed", do_dontneed },
-	{ "punch", do_punch },
-	{ "teardown", do_teardown },
+	{ "munmap",		do_munmap,	false },
+	{ "munmap-contended",	do_munmap,	true },
+	{ "mapfixed",		do_mapfixed,	false },
+	{ "dontneed",		do_dontneed,	false },
+	{ "punch",		do_punch,	false },
+	{ "teardown",		do_teardown,	false },
 };
 
+/* UNSPEC: no policy is attached. */
 static const struct policy {
 	const char *name;
 	__u32 flush;
@@ -158,37 +119,39 @@ static const struct policy {
 	{ "retired",	KVM_INVPOLICY_FLUSH_KVM,	true },
 };
 
-/* UNSPEC: no policy is attached. */
+static void attach(struct work *work, __u32 flush)
+{
+	const struct kvm_invpolicy_settings settings = {
+		.unmap = flush,
+		.other = flush,
+		.coalesce_min_pages = 1,
+	};
+
+	policy_attach(work->vm.fd, &settings);
+}
+
 static void measure(const struct policy *policy, const struct backing *backing,
 		    const struct operation *operation, size_t pages)
 {
-	struct memory memory = create_memory(backing, pages);
-	struct vm vm = vm_create(memory.address, memory.bytes);
+	struct work work = { .memory = memory_create(backing, pages) };
 	uint64_t flushes;
 
-	memory.vm_fd = vm.fd;
+	work.vm = vm_create(work.memory.address, work.memory.bytes);
 	if (policy->flush)
-		call_policy(KVM_INVPOLICY_ATTACH, vm.fd, policy->flush);
-	vm_touch_all(&vm);
+		attach(&work, policy->flush);
+	vm_touch_all(&work.vm);
 	if (policy->retired && operation->run != do_teardown)
-		do_teardown(&memory);
-	flushes = stats_read(&vm.flushes);
+		do_teardown(&work);
+	if (operation->contended)
+		start_neighbour(&work);
+	flushes = stats_read(&work.vm.flushes);
 	mark_begin(0);
-	operation->run(&memory);
+	operation->run(&work);
 	mark_end();
+	flushes = stats_read(&work.vm.flushes) - flushes;
 	mark_dump();
 	printf("%s %s %s %zu %" PRIu64 "\n", policy->name, backing->name, operation->name, pages,
-	       stats_read(&vm.flushes) - flushes);
-}
-
-static const struct backing *find_backing(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(backings); i++)
-		if (!strcmp(backings[i].name, name))
-			return &backings[i];
-	errx(2, "no backing %s", name);
+	       flushes);
 }
 
 static const struct policy *find_policy(const char *name)
@@ -215,7 +178,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 5)
 		errx(2, "usage: unmap POLICY BACKING OPERATION PAGES");
-	measure(find_policy(argv[1]), find_backing(argv[2]), find_operation(argv[3]),
+	measure(find_policy(argv[1]), backing_find(argv[2]), find_operation(argv[3]),
 		strtoul(argv[4], NULL, 0));
 	return 0;
 }

@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR source=../tests/scenarios/lib.sh
 . /lib/scenarios/lib.sh
 
-# What it sets: ROUNDS and LARGEST, in pages of 4 KiB.
+# What it sets: ROUNDS, SIZES in pages of 4 KiB, and CONTENDED, y or n.
 # shellcheck source=/dev/null
 . /etc/bench-unmap
 
@@ -43,10 +43,10 @@ measure() {
 
 # At least one huge page.
 sizes_of() {
-	for _pages in 1 16 512 16384 131072; do
+	for _pages in $SIZES; do
 		case $1,$_pages in
 		*-thp,1 | *-thp,16) ;;
-		*) [ $_pages -gt "$LARGEST" ] || echo $_pages ;;
+		*) echo "$_pages" ;;
 		esac
 	done
 }
@@ -59,6 +59,7 @@ for backing in anon anon-thp memfd memfd-thp; do
 		note "$backing, munmap of $pages pages"
 		measure $backing munmap "$pages"
 		measure $backing teardown "$pages"
+		[ "$CONTENDED" = n ] || measure $backing munmap-contended "$pages"
 	done
 	for operation in mapfixed dontneed punch; do
 		case $backing,$operation in

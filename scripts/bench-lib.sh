@@ -13,3 +13,14 @@ merge_rows() {
 	jq --slurpfile old "$JSON" "(\$old[0] | map(select($1 | not))) + ." >"$JSON.new"
 	mv "$JSON.new" "$JSON"
 }
+
+# build_bench_program NAME MAIN: bench/MAIN.c, for a VM whose memory is all mapped, and the
+# plugin that counts for it.
+build_bench_program() {
+	make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
+	"${CROSS_COMPILE}gcc" -std=gnu11 -Wall -Wextra -O2 -static -pthread -D_GNU_SOURCE \
+		-I"$TOP/module/include/uapi" -I"$TOP/bench/tcg-count" -I"$TOP/tests/vmm" \
+		-o "$PRODUCTS/$1" \
+		"$TOP"/bench/{"$2",guest-memory,touching-vm,touching-vm-"$ARCHITECTURE"}.c \
+		"$TOP"/tests/vmm/{stats,util}.c
+}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Counts the instructions, TLBIs and cache cleans by which memory is taken away from a VM on
-# emulated arm64, puts the rows into build/bench.json and draws docs/arm64-unmap.svg.
+# Counts the instructions, flushes, TLBIs and cache cleans by which memory is taken away from a VM,
+# puts the rows into build/bench.json and draws docs/arm64-unmap.svg.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/bench-lib.sh"
@@ -10,40 +10,52 @@ RUN=$BUILD/bench-unmap
 PLOT=$TOP/docs/arm64-unmap.svg
 CPUS=()
 ROUNDS=3
-LARGEST=131072
+QUICK=
 
 usage() {
 	cat <<-'END'
 	usage: bench-unmap.sh [--quick] [CPU…]
-	  Default: neoverse-n1, cortex-a72 and max, some minutes each.
+	  Default: neoverse-n1, cortex-a72, max, and x86 with a kernel that is preempted
+	  on request (x86-voluntary) and everywhere (x86-full), some minutes each.
 	  --quick   up to 512 pages only, one round, no plot
 	END
 }
 
 while (($#)); do
 	case $1 in
-	--quick) ROUNDS=1 LARGEST=512 PLOT= ;;
+	--quick) ROUNDS=1 QUICK=y PLOT= ;;
 	-h | --help) usage; exit 0 ;;
 	-*) usage >&2; exit 2 ;;
 	*) CPUS+=("$1") ;;
 	esac
 	shift
 done
-((${#CPUS[@]})) || CPUS=(neoverse-n1 cortex-a72 max)
+((${#CPUS[@]})) || CPUS=(neoverse-n1 cortex-a72 max x86-voluntary x86-full)
 
-build_programs() {
-	build_user_space
-	make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
-	"${CROSS_COMPILE}gcc" -std=gnu11 -Wall -Wextra -O2 -static -D_GNU_SOURCE \
-		-I"$TOP/module/include/uapi" -I"$TOP/bench/tcg-count" -I"$TOP/tests/vmm" \
-		-o "$PRODUCTS/unmap" "$TOP"/bench/{unmap,touching-vm}.c "$TOP"/tests/vmm/{stats,util}.c
+# prepare_machine CPU: sets what boots it, and what is measured there. Only on x86, where it is
+# the question whether flushes are left to spare, is mmu_lock contended.
+prepare_machine() {
+	if [[ $1 == x86-* ]]; then
+		set_architecture x86
+		build_products
+		MODULES=$BUILD/kvm MACHINE=(--memory 6144) WORDS="preempt=${1#x86-}"
+		SIZES='512 262144' CONTENDED=y
+	else
+		set_architecture arm64
+		"$TOP/scripts/setup.sh" arm64
+		use_built_kernel arm64
+		build_user_space
+		MODULES=$KERNEL_ROOT/policy MACHINE=(--arm64 "$1") WORDS=
+		SIZES='1 16 512 16384 131072' CONTENDED=n
+	fi
+	[[ -z $QUICK ]] || SIZES='1 16 512'
 }
 
 build_initramfs() {
-	printf '%s=%s\n' ROUNDS "$ROUNDS" LARGEST "$LARGEST" >"$RUN/settings"
+	printf "%s='%s'\n" ROUNDS "$ROUNDS" SIZES "$SIZES" CONTENDED "$CONTENDED" >"$RUN/settings"
 	echo unmap >"$RUN/list"
-	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --arch arm64 \
-		--modules-dir "$KERNEL_ROOT/policy" \
+	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --arch "$ARCHITECTURE" \
+		--modules-dir "$MODULES" \
 		--file "$PRODUCTS/vmm:/bin/vmm" --file "$PRODUCTS/unmap:/bin/unmap" \
 		--file "$PRODUCTS/static/kvm-invpolicy:/bin/kvm-invpolicy" \
 		--file "$RUN/settings:/etc/bench-unmap" --file "$RUN/list:/etc/scenarios" \
@@ -95,11 +107,11 @@ print_table() {
 		| select($m)
 		| [$cell[0].backing, $cell[0].operation, $cell[0].pages, $policy, $m.instructions,
 		   $m["tlbi-ipas2e1is"] + $m["tlbi-ripas2e1is"], $m["tlbi-vmalle1is"],
-		   $m["tlbi-vmalls12e1is"], $m["dc-civac"]] | @tsv' "$JSON" |
+		   $m["tlbi-vmalls12e1is"], $m["dc-civac"], $m.flushes] | @tsv' "$JSON" |
 		awk -F '\t' -v cpu="$1" '
 			function line() {
-				printf "  %-10s %-9s %7s %-9s %13s %9s %9s %10s %9s\n",
-					$1, $2, $3, $4, $5, $6, $7, $8, $9
+				printf "  %-10s %-16s %7s %-9s %13s %9s %9s %10s %9s %8s\n",
+					$1, $2, $3, $4, $5, $6, $7, $8, $9, $10
 			}
 			BEGIN {
 				print cpu
@@ -112,9 +124,12 @@ print_table() {
 measure() {
 	local cpu=$1
 
+	prepare_machine "$cpu"
+	build_bench_program unmap unmap
+	build_initramfs
 	step "$cpu: booting an emulated machine that counts instructions"
-	"$TOP/scripts/boot.sh" --arm64 "$cpu" --initrd "$RUN/initramfs.cpio.gz" --timeout 5400 \
-		--results "$RUN" --append invp.kvm=patched \
+	"$TOP/scripts/boot.sh" "${MACHINE[@]}" --initrd "$RUN/initramfs.cpio.gz" --timeout 5400 \
+		--results "$RUN" --append "invp.kvm=patched $WORDS" \
 		--plugin "$BUILD/tcg-count.so,out=$RUN/$cpu.counts.txt" ||
 		die "the benchmark did not come to its end: see $RUN/console.log"
 	mv "$RUN/files/cells.txt" "$RUN/$cpu.cells.txt"
@@ -124,21 +139,17 @@ measure() {
 
 draw_plot() {
 	need_command gnuplot bench
-	jq -r 'map(select(.bench == "unmap" and .operation == "munmap" and .metric == "instructions"))
+	jq -r 'map(select(.bench == "unmap" and .operation == "munmap" and .metric == "instructions"
+				and (.cpu | startswith("x86") | not)))
 		| .[] | [.cpu, .backing, .policy, .pages, .value] | @tsv' "$JSON" >"$RUN/unmap.tsv"
 	gnuplot -e "data='$RUN/unmap.tsv'" "$TOP/scripts/plot-unmap.gp" |
 		tr -s '[:space:]' ' ' >"$PLOT"
 	step "plot: ${PLOT#"$TOP"/}"
 }
 
-set_architecture arm64
-"$TOP/scripts/setup.sh" arm64
-use_built_kernel arm64
 mkdir -p "$RUN"
-build_programs
-build_initramfs
 for cpu in "${CPUS[@]}"; do
-	measure "$cpu"
+	(measure "$cpu")
 done
 [[ -z $PLOT ]] || draw_plot
 echo "of the CPU that takes the memory away, emulated; all rows in ${JSON#"$TOP"/}"
