@@ -18,7 +18,7 @@ usage() {
 	  The third kind, the debug kernel, runs those for patched and "# kvm: debug".
 	  An arm64 machine with CPUs of the kind CPU, such as neoverse-n1, cortex-a72 or
 	  max, runs those for patched but for those with a line "# not-arm64: REASON".
-	  --rounds N  how often each way to die is tried in 34-pressure, not twice
+	  --rounds N  how often each way to die is tried in 34-pressure, not once
 	END
 }
 
