@@ -7,13 +7,14 @@ set -euo pipefail
 
 usage() {
 	cat <<-'END'
-	usage: built-kernel.sh debug|arm64
+	usage: built-kernel.sh debug|arm64|tree
 	  debug   with the contract checker and the kernel's own checkers
 	  arm64   small, for the emulated arm64 machines, built by a cross compiler
 	  Prints the folder of the kernel, kept in the cache, with
 	    boot/          its image
 	    lib/modules/   its modules, KVM's among them
 	    policy/        the policy module built for it
+	  tree    prints a source tree with the patch for both architectures, not configured
 	END
 }
 
@@ -23,6 +24,7 @@ choose_kernel() {
 	case $KIND in
 	debug) SERIES+=(series.debug); set_architecture x86; IMAGE=bzImage ;;
 	arm64) set_architecture arm64; IMAGE=Image ;;
+	tree) ;;
 	*) usage >&2; exit 2 ;;
 	esac
 	CONFIG=$TOP/scripts/$KIND.config
@@ -140,6 +142,11 @@ TREE=$WORK/tree
 mapfile -t PATCHES < <(find_patches)
 ((${#PATCHES[@]})) || exit 1
 lock_work_folder
+if [[ $KIND == tree ]]; then
+	lay_out_tree
+	printf '%s\n' "$TREE"
+	exit
+fi
 build_kernel
 build_policy
 printf '%s\n' "$WORK"

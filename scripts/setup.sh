@@ -15,6 +15,7 @@ usage() {
 	  dkms    DKMS
 	  arm64   what the arm64 machines and their KUnit are built with, and QEMU for them
 	  bench   what draws the plots
+	  clang   LLVM's compiler and linker
 	END
 }
 
@@ -32,6 +33,7 @@ packages_of() {
 	arm64) printf '%s\n' "${build[@]}" gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
 		qemu-system-arm python3 gzip ;;
 	bench) printf '%s\n' gnuplot-nox ;;
+	clang) printf '%s\n' clang lld llvm ;;
 	*) usage >&2; exit 2 ;;
 	esac
 }
