@@ -29,7 +29,8 @@ struct vm vm_create(void *memory, uint64_t bytes)
 	vm.fd = ioctl(kvm, KVM_CREATE_VM, 0);
 	if (vm.fd < 0)
 		err(1, "KVM_CREATE_VM");
-	vm_add_slot(&vm, 0, MEMORY_GPA, memory, bytes);
+	if (bytes)
+		vm_add_slot(&vm, 0, MEMORY_GPA, memory, bytes);
 	vm.vcpu = ioctl(vm.fd, KVM_CREATE_VCPU, 0);
 	if (vm.vcpu < 0)
 		err(1, "KVM_CREATE_VCPU");

@@ -19,6 +19,7 @@ struct vm {
 	struct counter flushes;
 };
 
+/* With no memory if @bytes is zero. */
 struct vm vm_create(void *memory, uint64_t bytes);
 void vm_add_slot(struct vm *vm, int slot, uint64_t gpa, void *memory, uint64_t bytes);
 

@@ -9,6 +9,7 @@
  *	stock		KVM alone
  *	coalesce	with unmap=coalesce and other=coalesce
  *	retired		the VM was torn down before
+ *	host		there is no VM: what is left is the host's own work
  * With OPERATION teardown, the teardown itself is what is measured, with munmap-contended a
  * munmap while another thread of the process keeps taking mmu_lock.
  */
@@ -113,10 +114,12 @@ static const struct policy {
 	const char *name;
 	__u32 flush;
 	bool retired;
+	bool no_vm;
 } policies[] = {
-	{ "stock",	KVM_INVPOLICY_FLUSH_UNSPEC,	false },
-	{ "coalesce",	KVM_INVPOLICY_FLUSH_COALESCE,	false },
-	{ "retired",	KVM_INVPOLICY_FLUSH_KVM,	true },
+	{ "stock",	KVM_INVPOLICY_FLUSH_UNSPEC,	false,	false },
+	{ "coalesce",	KVM_INVPOLICY_FLUSH_COALESCE,	false,	false },
+	{ "retired",	KVM_INVPOLICY_FLUSH_KVM,	true,	false },
+	{ "host",	KVM_INVPOLICY_FLUSH_UNSPEC,	false,	true },
 };
 
 static void attach(struct work *work, __u32 flush)
@@ -130,16 +133,27 @@ static void attach(struct work *work, __u32 flush)
 	policy_attach(work->vm.fd, &settings);
 }
 
+static void map_all(struct work *work, const struct policy *policy)
+{
+	if (policy->no_vm) {
+		if (madvise(work->memory.address, work->memory.bytes, MADV_POPULATE_WRITE))
+			err(1, "MADV_POPULATE_WRITE");
+		return;
+	}
+	if (policy->flush)
+		attach(work, policy->flush);
+	vm_touch_all(&work->vm);
+}
+
 static void measure(const struct policy *policy, const struct backing *backing,
 		    const struct operation *operation, size_t pages)
 {
 	struct work work = { .memory = memory_create(backing, pages) };
 	uint64_t flushes;
 
-	work.vm = vm_create(work.memory.address, work.memory.bytes);
-	if (policy->flush)
-		attach(&work, policy->flush);
-	vm_touch_all(&work.vm);
+	/* With nothing of the memory where there is to be none. */
+	work.vm = vm_create(work.memory.address, policy->no_vm ? 0 : work.memory.bytes);
+	map_all(&work, policy);
 	if (policy->retired && operation->run != do_teardown)
 		do_teardown(&work);
 	if (operation->contended)

@@ -20,11 +20,11 @@ rounds_of() {
 	if [ "$1" -gt 512 ]; then echo 1; else echo "$ROUNDS"; fi
 }
 
-# Each operation by KVM alone and coalesced, and what VMMs do last, also in a VM that was
-# torn down.
+# Each operation by KVM alone and coalesced; and what VMMs do last, also in a VM that was
+# torn down, and without one.
 policies_of() {
 	case $1 in
-	munmap) echo stock coalesce retired ;;
+	munmap) echo stock coalesce retired host ;;
 	teardown) echo retired ;;
 	*) echo stock coalesce ;;
 	esac

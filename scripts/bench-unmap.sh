@@ -102,7 +102,7 @@ print_table() {
 	jq -r --arg cpu "$1" '
 		map(select(.bench == "unmap" and .cpu == $cpu))
 		| group_by([.backing, .operation, .pages])[] | . as $cell
-		| ["stock", "coalesce", "retired"][] as $policy
+		| ["stock", "coalesce", "retired", "host"][] as $policy
 		| ($cell | map(select(.policy == $policy) | { (.metric): .value }) | add) as $m
 		| select($m)
 		| [$cell[0].backing, $cell[0].operation, $cell[0].pages, $policy, $m.instructions,
@@ -115,7 +115,7 @@ print_table() {
 			}
 			BEGIN {
 				print cpu
-				$0 = "backing\toperation\tpages\tpolicy\tinstructions\tIPAS2E1\tVMALLE1\tVMALLS12E1\tDC CIVAC"
+				$0 = "backing\toperation\tpages\tpolicy\tinstructions\tIPAS2E1\tVMALLE1\tVMALLS12E1\tDC CIVAC\tflushes"
 				line()
 			}
 			{ line() }'
