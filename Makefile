@@ -41,6 +41,10 @@ torture: ## VMs and a host that do everything at once, at random: SECONDS=120 SE
 builds: ## KVM and the module compiled under other configurations and by clang
 	scripts/builds.sh
 
+.PHONY: peer
+peer: ## QEMU runs a Linux guest with a policy: balloon, virtio-mem, save and restore
+	scripts/peer.sh
+
 .PHONY: selftests
 selftests: ## KVM's own selftests, on stock KVM and with every VM attached, test by test (long)
 	scripts/selftests.sh

@@ -73,6 +73,11 @@ saved() {
 	grep -q 'Migration status: completed' /run/monitor.log
 }
 
+restored() {
+	monitor info status
+	tr -d '\r' </run/monitor.log | grep -q 'VM status: paused$'
+}
+
 # changes_memory NAME TEST KIB COMMAND: by a command to QEMU, until the guest has it.
 changes_memory() {
 	_change=$1
@@ -107,12 +112,16 @@ note "$(cat /run/counters)"
 check numa-seen [ "$(counter numa_elided)" -gt 0 ]
 check coalesced [ "$(counter coalesced_events)" -gt 0 ]
 
+# A guest that goes on writing would never be saved here.
+monitor stop
 sweep=$(last sweep)
 monitor "migrate \"exec:cat >$STATE\""
 check saved wait_for 300 saved
 monitor quit
 check saved-ends wait $QEMU_PID
 start_qemu -incoming "exec:cat $STATE"
+check restored-waits wait_for 300 restored
+monitor cont
 check restored wait_for 300 sweeps_beyond "$sweep"
 check restored-sweeps-on sweeps_on
 kvm-invpolicy teardown $QEMU_PID
