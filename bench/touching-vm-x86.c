@@ -17,6 +17,7 @@ void vm_touch_all(struct vm *vm)
 		err(1, "MADV_POPULATE_WRITE");
 	/* It takes what is left of the range itself. */
 	while (range.size)
-		if (ioctl(vm->vcpu, KVM_PRE_FAULT_MEMORY, &range) && errno != EINTR && errno != EAGAIN)
+		if (ioctl(vm->vcpu, KVM_PRE_FAULT_MEMORY, &range) &&
+		    errno != EINTR && errno != EAGAIN)
 			err(1, "KVM_PRE_FAULT_MEMORY");
 }

@@ -186,7 +186,8 @@ static void call(struct fuzzer *fuzzer)
 	fuzzer->results[error < ERRNO_MAX ? error : 0]++;
 	expect(known(error), "command 0x%x, size %u: %s", cmd, size, strerror(error));
 	if (argument == fuzzer->page && size >= sizeof(uint32_t) && size < PAGE_BYTES)
-		expect(!overwritten(fuzzer, size), "command 0x%x wrote behind its size %u", cmd, size);
+		expect(!overwritten(fuzzer, size), "command 0x%x wrote behind its size %u",
+		       cmd, size);
 }
 
 /* With its policy, as a VM goes; a call of the other thread may have the old descriptor. */

@@ -29,8 +29,8 @@ static int sweep_once(uint64_t *memory, size_t pages, uint64_t sweep)
 		uint64_t expected = sweep ? stamp(page, sweep - 1) : 0;
 
 		if (*first != expected || *last != expected) {
-			printf("error: page %zu holds %" PRIx64 " and %" PRIx64 ", not %" PRIx64 "\n",
-			       page, *first, *last, expected);
+			printf("error: page %zu holds %" PRIx64 " and %" PRIx64
+			       ", not %" PRIx64 "\n", page, *first, *last, expected);
 			return 1;
 		}
 		*first = stamp(page, sweep);

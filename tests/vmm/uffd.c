@@ -200,7 +200,8 @@ bool op_uffd_missing(struct vm *vm, const struct request *request, struct reply 
 	int fd;
 
 	if (memory_shared(&vm->memory))
-		return reply_error(reply, "a page of %s memory is not missing: use --backing anon or anon-thp",
+		return reply_error(reply,
+				   "%s memory keeps its pages: use --backing anon or anon-thp",
 				   backing_names[vm->memory.backing]);
 	fd = open_uffd(reply);
 	if (fd < 0)
