@@ -62,8 +62,8 @@ check paused-detach kvm-invpolicy detach "$vm_PID"
 # KVM remembers without a policy, and under another one.
 check paused-resume ctl vm resume
 check paused-ended wait_for 20 ended 4
+check_unmap paused unmap-all
 kvm-invpolicy attach "$vm_PID"
 take_counters "$vm_PID"
 check paused-retired-still [ "$(counter retired)" -eq 1 ]
-check_unmap paused unmap-all
 check paused-quit stop_vmm vm
