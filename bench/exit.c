@@ -2,7 +2,7 @@
 /*
  * A VMM dies, in a window for the plugin bench/tcg-count.
  *
- *	exit POLICY BACKING WAY PAGES
+ *	bench-exit POLICY BACKING WAY PAGES
  *
  * Prints a line "POLICY BACKING WAY PAGES FLUSHES MICROSECONDS", and has the plugin write the
  * counts of this window. PAGES are of 4 KiB. To be started on the CPU where it stays, with the
@@ -208,7 +208,7 @@ static enum way way_find(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 5 || (strcmp(argv[1], "stock") && strcmp(argv[1], "fast")))
-		errx(2, "usage: exit stock|fast BACKING munmap|kill|oom|teardown PAGES");
+		errx(2, "usage: bench-exit stock|fast BACKING munmap|kill|oom|teardown PAGES");
 	if (!strcmp(argv[1], "stock") && !strcmp(argv[3], ways[WAY_TEARDOWN]))
 		errx(2, "stock KVM tears no VM down");
 	measure(!strcmp(argv[1], "fast"), backing_find(argv[2]), way_find(argv[3]),

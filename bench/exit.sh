@@ -9,7 +9,7 @@
 
 # What it sets: ROUNDS, and SIZES in pages of 4 KiB.
 # shellcheck source=/dev/null
-. /etc/bench-exit
+. /etc/bench-settings
 
 # The CPU that device interrupts do not go to.
 CPU=1
@@ -24,7 +24,7 @@ rounds_of() {
 # measure POLICY BACKING WAY PAGES
 measure() {
 	_unmaps=$(unmap_events_total)
-	_cell=$(taskset -c $CPU exit-vmm "$@") || return
+	_cell=$(taskset -c $CPU bench-exit "$@") || return
 	echo "$_cell $(($(unmap_events_total) - _unmaps))" >>$CELLS
 }
 

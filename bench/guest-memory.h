@@ -29,7 +29,7 @@ struct memory memory_create(const struct backing *backing, size_t pages);
 /* Over what is there. */
 void memory_map(struct memory *memory);
 
-/* Settings left unspecified are those that KVM has alone; the policy stays with the VM. */
+/* The policy stays with the VM. Without a NUMA setting it is numa=kvm. */
 struct kvm_invpolicy_settings;
 void policy_attach(int vm_fd, const struct kvm_invpolicy_settings *settings);
 void policy_teardown(int vm_fd);

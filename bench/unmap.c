@@ -2,7 +2,7 @@
 /*
  * Memory that a VM has mapped is taken away, in a window for the plugin bench/tcg-count.
  *
- *	unmap POLICY BACKING OPERATION PAGES
+ *	bench-unmap POLICY BACKING OPERATION PAGES
  *
  * Prints a line "POLICY BACKING OPERATION PAGES FLUSHES", and has the plugin write the counts
  * of this window. PAGES are of 4 KiB. To be started on the CPU where it stays. POLICY is
@@ -191,7 +191,7 @@ static const struct operation *find_operation(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 5)
-		errx(2, "usage: unmap POLICY BACKING OPERATION PAGES");
+		errx(2, "usage: bench-unmap POLICY BACKING OPERATION PAGES");
 	measure(find_policy(argv[1]), backing_find(argv[2]), find_operation(argv[3]),
 		strtoul(argv[4], NULL, 0));
 	return 0;

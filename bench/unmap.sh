@@ -9,7 +9,7 @@
 
 # What it sets: ROUNDS, SIZES in pages of 4 KiB, and CONTENDED, y or n.
 # shellcheck source=/dev/null
-. /etc/bench-unmap
+. /etc/bench-settings
 
 # The CPU that device interrupts do not go to.
 CPU=1
@@ -35,7 +35,7 @@ measure() {
 	while [ $_round -le "$(rounds_of "$3")" ]; do
 		# shellcheck disable=SC2086 # words
 		for _policy in $(policies_of $2); do
-			taskset -c $CPU unmap $_policy "$1" "$2" "$3" >>$CELLS
+			taskset -c $CPU bench-unmap $_policy "$1" "$2" "$3" >>$CELLS
 		done
 		_round=$((_round + 1))
 	done

@@ -30,18 +30,6 @@ while (($#)); do
 done
 ((${#CPUS[@]})) || CPUS=(x86 neoverse-n1)
 
-build_initramfs() {
-	printf "%s='%s'\n" ROUNDS "$ROUNDS" SIZES "$SIZES" >"$RUN/settings"
-	echo exit >"$RUN/list"
-	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --arch "$ARCHITECTURE" \
-		--modules-dir "$MODULES" \
-		--file "$PRODUCTS/vmm:/bin/vmm" --file "$PRODUCTS/exit-vmm:/bin/exit-vmm" \
-		--file "$PRODUCTS/static/kvm-invpolicy:/bin/kvm-invpolicy" \
-		--file "$RUN/settings:/etc/bench-exit" --file "$RUN/list:/etc/scenarios" \
-		--file "$TOP/tests/scenarios/lib.sh:/lib/scenarios/lib.sh" \
-		--file "$TOP/bench/exit.sh:/lib/scenarios/exit.sh"
-}
-
 # windows CPU: "POLICY BACKING WAY PAGES METRIC VALUE". The instructions are those of the CPU
 # where the VMM is, for others wait busily; whoever executes a TLBI or a clean, it counts.
 windows() {
@@ -116,38 +104,15 @@ print_table() {
 			{ line() }'
 }
 
-prepare_machine() {
-	if [[ $1 == x86 ]]; then
-		set_architecture x86
-		MODULES=$BUILD/kvm MACHINE=()
-		"$TOP/scripts/setup.sh" build run bench
-		build_products
-	else
-		set_architecture arm64
-		"$TOP/scripts/setup.sh" arm64
-		use_built_kernel arm64
-		MODULES=$KERNEL_ROOT/policy MACHINE=(--arm64 "$1")
-		build_user_space
-	fi
-	build_bench_program exit-vmm exit
-	build_initramfs
-}
-
 measure() {
-	local cpu=$1
+	local cpu=$1 kind=arm64:$1
 
-	prepare_machine "$cpu"
-	step "$cpu: booting an emulated machine that counts instructions"
-	"$TOP/scripts/boot.sh" "${MACHINE[@]}" --initrd "$RUN/initramfs.cpio.gz" --timeout 5400 \
-		--memory 6144 --results "$RUN" --append invp.kvm=patched \
-		--plugin "$BUILD/tcg-count.so,out=$RUN/$cpu.counts.txt" ||
-		die "the benchmark did not come to its end: see $RUN/console.log"
-	mv "$RUN/files/cells.txt" "$RUN/$cpu.cells.txt"
+	[[ $cpu != x86 ]] || kind=patched
+	count_in_machine "$cpu" "$kind" exit "ROUNDS=$ROUNDS SIZES='$SIZES'" '' --memory 6144
 	rows "$cpu" | merge_rows ".bench == \"exit\" and .cpu == \"$cpu\""
 	print_table "$cpu"
 }
 
-mkdir -p "$RUN"
 for cpu in "${CPUS[@]}"; do
 	(measure "$cpu")
 done

@@ -4,6 +4,8 @@
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$TOP/scripts/machine.sh"
 
 JSON=${BENCH_JSON:-$BUILD/bench.json}
 
@@ -14,13 +16,41 @@ merge_rows() {
 	mv "$JSON.new" "$JSON"
 }
 
-# build_bench_program NAME MAIN: bench/MAIN.c, for a VM whose memory is all mapped, and the
-# plugin that counts for it.
+# Of bench/NAME.c, for a VM whose memory is all mapped, and of the plugin that counts for it.
 build_bench_program() {
 	make -s -C "$TOP/bench/tcg-count" OUT="$BUILD"
 	"${CROSS_COMPILE}gcc" -std=gnu11 -Wall -Wextra -O2 -static -pthread -D_GNU_SOURCE \
 		-I"$TOP/module/include/uapi" -I"$TOP/bench/tcg-count" -I"$TOP/tests/vmm" \
-		-o "$PRODUCTS/$1" \
-		"$TOP"/bench/{"$2",guest-memory,touching-vm,touching-vm-"$ARCHITECTURE"}.c \
+		-o "$RUN/bench-$1" \
+		"$TOP"/bench/{"$1",guest-memory,touching-vm,touching-vm-"$ARCHITECTURE"}.c \
 		"$TOP"/tests/vmm/{stats,util}.c
+}
+
+# count_in_machine CPU KIND NAME SETTINGS WORDS [BOOT-OPTION…]: boots a machine that runs
+# bench/NAME.sh with these settings, and leaves in folder RUN what it measured (CPU.cells.txt)
+# and what the plugin counted (CPU.counts.txt).
+count_in_machine() {
+	local cpu=$1 kind=$2 name=$3 words=$5 options modules boot
+
+	build_for "$kind"
+	mkdir -p "$RUN"
+	build_bench_program "$name"
+	echo "$4" >"$RUN/settings"
+	echo "$name" >"$RUN/list"
+	shift 5
+	mapfile -t options < <(program_options)
+	modules=$(module_options "$kind")
+	mapfile -t -O "${#options[@]}" options <<<"$modules"
+	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" "${options[@]}" \
+		--file "$RUN/bench-$name:/bin/bench-$name" \
+		--file "$RUN/settings:/etc/bench-settings" --file "$RUN/list:/etc/scenarios" \
+		--file "$TOP/bench/$name.sh:/lib/scenarios/$name.sh"
+	mapfile -t boot < <(boot_options "$kind")
+	boot[-1]+=" $words"
+	step "$cpu: booting an emulated machine that counts instructions"
+	"$TOP/scripts/boot.sh" "${boot[@]}" "$@" --initrd "$RUN/initramfs.cpio.gz" \
+		--timeout 5400 --results "$RUN" \
+		--plugin "$BUILD/tcg-count.so,out=$RUN/$cpu.counts.txt" ||
+		die "the benchmark did not come to its end: see $RUN/console.log"
+	mv "$RUN/files/cells.txt" "$RUN/$cpu.cells.txt"
 }

@@ -32,37 +32,6 @@ while (($#)); do
 done
 ((${#CPUS[@]})) || CPUS=(neoverse-n1 cortex-a72 max x86-voluntary x86-full)
 
-# prepare_machine CPU: sets what boots it, and what is measured there. Only on x86, where it is
-# the question whether flushes are left to spare, is mmu_lock contended.
-prepare_machine() {
-	if [[ $1 == x86-* ]]; then
-		set_architecture x86
-		build_products
-		MODULES=$BUILD/kvm MACHINE=(--memory 6144) WORDS="preempt=${1#x86-}"
-		SIZES='512 262144' CONTENDED=y
-	else
-		set_architecture arm64
-		"$TOP/scripts/setup.sh" arm64
-		use_built_kernel arm64
-		build_user_space
-		MODULES=$KERNEL_ROOT/policy MACHINE=(--arm64 "$1") WORDS=
-		SIZES='1 16 512 16384 131072' CONTENDED=n
-	fi
-	[[ -z $QUICK ]] || SIZES='1 16 512'
-}
-
-build_initramfs() {
-	printf "%s='%s'\n" ROUNDS "$ROUNDS" SIZES "$SIZES" CONTENDED "$CONTENDED" >"$RUN/settings"
-	echo unmap >"$RUN/list"
-	"$TOP/scripts/initramfs.sh" "$RUN/initramfs.cpio.gz" --arch "$ARCHITECTURE" \
-		--modules-dir "$MODULES" \
-		--file "$PRODUCTS/vmm:/bin/vmm" --file "$PRODUCTS/unmap:/bin/unmap" \
-		--file "$PRODUCTS/static/kvm-invpolicy:/bin/kvm-invpolicy" \
-		--file "$RUN/settings:/etc/bench-unmap" --file "$RUN/list:/etc/scenarios" \
-		--file "$TOP/tests/scenarios/lib.sh:/lib/scenarios/lib.sh" \
-		--file "$TOP/bench/unmap.sh:/lib/scenarios/unmap.sh"
-}
-
 # windows CPU: "POLICY BACKING OPERATION PAGES METRIC VALUE"; a kind of instruction that the
 # plugin has not seen is none.
 windows() {
@@ -121,18 +90,19 @@ print_table() {
 			{ line() }'
 }
 
+# Only on x86, where it is the question whether flushes are left to spare, is mmu_lock contended.
 measure() {
-	local cpu=$1
+	local cpu=$1 sizes='1 16 512 16384 131072'
 
-	prepare_machine "$cpu"
-	build_bench_program unmap unmap
-	build_initramfs
-	step "$cpu: booting an emulated machine that counts instructions"
-	"$TOP/scripts/boot.sh" "${MACHINE[@]}" --initrd "$RUN/initramfs.cpio.gz" --timeout 5400 \
-		--results "$RUN" --append "invp.kvm=patched $WORDS" \
-		--plugin "$BUILD/tcg-count.so,out=$RUN/$cpu.counts.txt" ||
-		die "the benchmark did not come to its end: see $RUN/console.log"
-	mv "$RUN/files/cells.txt" "$RUN/$cpu.cells.txt"
+	[[ $cpu != x86-* ]] || sizes='512 262144'
+	[[ -z $QUICK ]] || sizes='1 16 512'
+	if [[ $cpu == x86-* ]]; then
+		count_in_machine "$cpu" patched unmap "ROUNDS=$ROUNDS SIZES='$sizes' CONTENDED=y" \
+			"preempt=${cpu#x86-}" --memory 6144
+	else
+		count_in_machine "$cpu" "arm64:$cpu" unmap \
+			"ROUNDS=$ROUNDS SIZES='$sizes' CONTENDED=n" ''
+	fi
 	rows "$cpu" | merge_rows ".bench == \"unmap\" and .cpu == \"$cpu\""
 	print_table "$cpu"
 }
@@ -147,7 +117,6 @@ draw_plot() {
 	step "plot: ${PLOT#"$TOP"/}"
 }
 
-mkdir -p "$RUN"
 for cpu in "${CPUS[@]}"; do
 	(measure "$cpu")
 done

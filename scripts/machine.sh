@@ -23,6 +23,19 @@ prepare_kind() {
 	esac
 }
 
+# build_for KIND: installs and builds all that its machine is made of.
+build_for() {
+	if is_arm64 "$1"; then
+		"$TOP/scripts/setup.sh" arm64
+	else
+		"$TOP/scripts/setup.sh" build run
+	fi
+	[[ $1 != patched ]] || "$TOP/scripts/build-kvm.sh"
+	prepare_kind "$1"
+	build_user_space
+}
+
+# boot_options KIND: of boot.sh; the last one is the words of the command line.
 boot_options() {
 	case $1 in
 	debug) printf '%s\n' --memory 4096 --append "invp.kvm=patched invp.slowdown=$SLOWDOWN $DEBUG_WORDS" ;;

@@ -36,8 +36,7 @@ build_initramfs() {
 }
 
 (($# == 0)) || die "peer.sh takes no argument"
-"$TOP/scripts/setup.sh" build run
-build_products
+build_for patched
 mkdir -p "$OUT"
 build_guest
 build_initramfs

@@ -61,14 +61,7 @@ parse_arguments() {
 }
 
 prepare() {
-	if is_arm64 "$KIND"; then
-		"$TOP/scripts/setup.sh" arm64
-	else
-		"$TOP/scripts/setup.sh" build run
-	fi
-	[[ $KIND != patched ]] || "$TOP/scripts/build-kvm.sh"
-	prepare_kind "$KIND"
-	build_user_space
+	build_for "$KIND"
 	mkdir -p "$OUT"
 	echo "SECONDS_TO_RUN=$SECONDS_TO_RUN" >"$OUT/settings"
 	echo torture >"$OUT/list"

@@ -9,12 +9,14 @@
 . /lib/scenarios/lib.sh
 
 SERIAL=/run/serial
-MONITOR=/run/monitor
+# Not beside the outputs that are read at the end: reading a pipe would wait.
+MONITOR=/run/qemu/monitor
 STATE=/tmp/state
 QEMU_PID=
 
 # start_qemu OPTION…
 start_qemu() {
+	mkdir -p /run/qemu
 	rm -f $SERIAL $MONITOR.in $MONITOR.out
 	mkfifo $MONITOR.in $MONITOR.out
 	/usr/bin/qemu-system-x86_64 -accel kvm -cpu host -smp 2 -machine pc -m 384M,slots=1,maxmem=1G \

@@ -126,6 +126,14 @@ check_oom() {
 }
 
 modprobe kvm_invpolicy
+start_vmm living --memory 16
+# shellcheck disable=SC2154 # set by start_vmm
+kvm-invpolicy attach "$living_PID" exit=fast
+ctl living dontneed 512 512
+take_counters "$living_PID"
+check living-unmaps [ "$(counter other_events)" -ge 1 ]
+check living-not-retired [ "$(counter retired)" -eq 0 ]
+check living-oracle stop_vmm living
 echo 1 >$RETIRE/enable
 retired=$(retired_in_rounds)
 note "$retired of $ROUNDS killed VMMs had their VM retired"

@@ -18,17 +18,6 @@ REST_KIB=512
 ROUNDS=$(sed -n 's/.*invp\.rounds=\([0-9]*\).*/\1/p' /proc/cmdline)
 ROUNDS=${ROUNDS:-1}
 
-swap_on() {
-	[ -e /sys/block/zram0 ] || modprobe zram
-	echo 128M >/sys/block/zram0/disksize
-	mkswap /dev/zram0 >/dev/null
-	swapon /dev/zram0
-}
-
-swap_off() {
-	swapoff /dev/zram0 && echo 1 >/sys/block/zram0/reset
-}
-
 # start_in GROUP NAME OPTION…: what is charged to a group stays there.
 start_in() {
 	echo $$ >"$1/cgroup.procs"
@@ -126,12 +115,8 @@ rounds() {
 	done
 }
 
-no_zombie() {
-	! grep -l '^State:.*zombie' /proc/[0-9]*/status 2>/dev/null
-}
-
 modprobe kvm_invpolicy
-swap_on
+swap_on 128
 swapped=$(vmstat pswpout)
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir -p $GROUPS_OF_ALL/neighbour

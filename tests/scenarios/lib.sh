@@ -189,6 +189,22 @@ unmap_events_total() {
 	awk '/^ *Hits:/ { print $2 }' $UNMAP_HIST
 }
 
+# swap_on MIB
+swap_on() {
+	[ -e /sys/block/zram0 ] || modprobe zram
+	echo "$1M" >/sys/block/zram0/disksize
+	mkswap /dev/zram0 >/dev/null
+	swapon /dev/zram0
+}
+
+swap_off() {
+	swapoff /dev/zram0 && echo 1 >/sys/block/zram0/reset
+}
+
+no_zombie() {
+	! grep -l '^State:.*zombie' /proc/[0-9]*/status 2>/dev/null
+}
+
 # --- the counters of a policy -----------------------------------------------
 
 # take_counters PID: those of its VM at one moment; counter NAME reads them.

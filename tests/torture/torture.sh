@@ -9,17 +9,6 @@
 LANES='vm0 vm1 vm2 host'
 HUGE_PAGES=72
 
-swap_on() {
-	modprobe zram
-	echo 256M >/sys/block/zram0/disksize
-	mkswap /dev/zram0 >/dev/null
-	swapon /dev/zram0
-}
-
-no_zombies() {
-	! grep -l '^State:.*zombie' /proc/[0-9]*/status 2>/dev/null
-}
-
 none_attached() {
 	[ "$(kvm-invpolicy list --json | json_get id)" = "" ]
 }
@@ -27,7 +16,7 @@ none_attached() {
 mkdir -p /run/torture /sys/fs/cgroup/torture
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 echo +memory >/sys/fs/cgroup/torture/cgroup.subtree_control
-swap_on
+swap_on 256
 echo advise >/sys/kernel/mm/transparent_hugepage/shmem_enabled
 echo $HUGE_PAGES >/proc/sys/vm/nr_hugepages
 modprobe kvm_invpolicy
@@ -42,9 +31,9 @@ numa_off
 echo 0 >/sys/kernel/mm/ksm/run
 echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
 check all-vms-gone wait_for 30 none_attached
-check no-zombies wait_for 10 no_zombies
+check no-zombies wait_for 10 no_zombie
 echo 0 >/proc/sys/vm/nr_hugepages
-check swap-off swapoff /dev/zram0
+check swap-off swap_off
 for lane in vm0 vm1 vm2; do
 	[ ! -e /sys/fs/cgroup/torture/$lane ] ||
 		check $lane-memory-given-back wait_for 20 rmdir /sys/fs/cgroup/torture/$lane
