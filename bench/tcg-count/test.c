@@ -6,6 +6,9 @@
 
 #define ALIGNED_4K __attribute__((aligned(4096)))
 
+/* Until the other CPU has run beside the windows, however late the host starts it. */
+#define ENOUGH_TICKS	1000000
+
 uint8_t stack[4096] ALIGNED_4K;
 
 #ifdef __aarch64__
@@ -15,10 +18,17 @@ uint8_t stack[4096] ALIGNED_4K;
 
 __asm__(".globl _start\n_start:\tldr x9, =stack + 4096\n\tmov sp, x9\n\tbl main");
 
+static volatile uint32_t ticks;
+
 static void other_cpu(void)
 {
 	for (;;)
-		__asm__ volatile("");
+		ticks++;
+}
+
+static uint32_t ticks_of_other_cpu(void)
+{
+	return ticks;
 }
 
 static void psci(uint64_t function, uint64_t cpu, uint64_t entry)
@@ -69,7 +79,7 @@ static void power_off(void)
 #define INIT_IPI	0x500
 #define STARTUP_IPI	0x600
 #define OTHER_CPU_PAGE	8
-#define JUMP_TO_ITSELF	0xfeeb
+#define OTHER_CPU_TICKS	0x8100
 #define EXIT_PORT	0xf4
 
 static const uint32_t multiboot[] __attribute__((used, section(".multiboot"))) = {
@@ -99,9 +109,21 @@ static void special(void)
 	__asm__ volatile("vmrun" : : "a" (invalid_vmcb) : "memory");
 }
 
+static uint32_t ticks_of_other_cpu(void)
+{
+	return *(volatile uint32_t *)OTHER_CPU_TICKS;
+}
+
 static void start_other_cpu(void)
 {
-	*(volatile uint16_t *)(OTHER_CPU_PAGE * 4096) = JUMP_TO_ITSELF;
+	/* incl OTHER_CPU_TICKS; jmp to it, in real mode. */
+	static const uint8_t code[] = { 0x66, 0xff, 0x06, 0x00, 0x81, 0xeb, 0xf9 };
+	volatile uint8_t *page = (uint8_t *)(OTHER_CPU_PAGE * 4096);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(code); i++)
+		page[i] = code[i];
+	*(volatile uint32_t *)OTHER_CPU_TICKS = 0;
 	write_register(APIC_SPURIOUS, APIC_ENABLE);
 	write_register(APIC_COMMAND, TO_ALL_OTHERS | INIT_IPI);
 	write_register(APIC_COMMAND, TO_ALL_OTHERS | STARTUP_IPI | OTHER_CPU_PAGE);
@@ -132,7 +154,7 @@ int main(void)
 	mark_end();
 	mark_dump();
 	start_other_cpu();
-	for (turn = 0; turn < 1000; turn++) {
+	while (ticks_of_other_cpu() < ENOUGH_TICKS) {
 		mark_begin(3);
 		mark_loop();
 		mark_end();

@@ -62,9 +62,9 @@ exact_counts() {
 	grep -v -e '^[34] ' -e '^2 instructions ' "$WORK/$ARCH.counts" | has_lines "$WORK/$ARCH.expected"
 }
 
-# Now the other CPU runs too.
+# Now the other CPU runs too, in as many windows as that takes.
 own_and_all_differ() {
-	awk '$1 == 3 && $2 == "instructions" && $3 == 1000 && $4 == 2001 * 1000 && $5 > $4 { found = 1 }
+	awk '$1 == 3 && $2 == "instructions" && $4 == 2001 * $3 && $5 > $4 { found = 1 }
 		END { exit !found }' "$WORK/$ARCH.counts"
 }
 
