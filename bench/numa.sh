@@ -113,7 +113,7 @@ measure_cell() {
 	measure_window
 	case $BACKING,$policy in
 	*-pinned,*) ;;
-	*,kvm | *,paced-64) measure_move ;;
+	*,kvm | *,paced-256) measure_move ;;
 	esac
 	check "$policy-round-$round-guest-memory-intact" stop_vmm guest
 }

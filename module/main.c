@@ -12,7 +12,8 @@
 #include "policy.h"
 #include "vm.h"
 
-#define DEFAULT_NUMA_PACE_MBPS		64
+/* As fast as the kernel scans a process unless told otherwise: 256 MB in a second. */
+#define DEFAULT_NUMA_PACE_MBPS		256
 #define DEFAULT_COALESCE_MIN_PAGES	16
 
 /* Each is read and written by itself. */

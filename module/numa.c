@@ -125,6 +125,20 @@ static void walk_waiting(struct invp_numa *numa, struct invp_protnone *walk, u64
 	}
 }
 
+/* Settled pages stay PROT_NONE: they need not wait until the host announces them again. */
+static void add_guest_memory(struct invp_numa *numa)
+{
+	struct kvm *kvm = numa->kvm;
+	struct kvm_memory_slot *slot;
+	int bkt, idx;
+
+	idx = srcu_read_lock(&kvm->srcu);
+	kvm_for_each_memslot(slot, bkt, kvm_memslots(kvm))
+		add_waiting(numa, slot->userspace_addr,
+			    slot->userspace_addr + (slot->npages << PAGE_SHIFT));
+	srcu_read_unlock(&kvm->srcu, idx);
+}
+
 /* Mappings that come and go leave records behind. */
 static bool too_many_records(struct invp_numa *numa)
 {
@@ -135,8 +149,8 @@ static bool too_many_records(struct invp_numa *numa)
 
 /*
  * What the rate goes by: the setting, the guest's size, and whether its vCPUs have moved: then
- * no page is settled any more. A round is due when the bucket is full: the fuller, the fewer
- * flushes.
+ * no page is settled any more, and all are due. A round is due when the bucket is full: the
+ * fuller, the fewer flushes.
  */
 static bool round_is_due(struct invp_numa *numa)
 {
@@ -154,15 +168,20 @@ static bool round_is_due(struct invp_numa *numa)
 	spin_unlock(&numa->lock);
 	if (boosted || too_many_records(numa))
 		invp_settled_forget(&numa->settled);
+	if (boosted)
+		add_guest_memory(numa);
 	return due;
 }
 
-/* Settled pages are sampled at the lowest rate, one huge page at once at most. */
+/*
+ * Settled pages are sampled at the lowest rate, one huge page at once at most. A sample that
+ * is given all its hints is unmapped so often.
+ */
 static s64 refill_samples(struct invp_numa *numa, u64 now)
 {
+	u64 rate = READ_ONCE(numa->pace.floor) / (INVP_SETTLED_HINTS * PAGE_SIZE);
 	u64 elapsed = min(now - numa->sampled, NSEC_PER_SEC);
-	u64 pages = mul_u64_u64_div_u64(elapsed, READ_ONCE(numa->pace.floor), NSEC_PER_SEC) >>
-		PAGE_SHIFT;
+	u64 pages = div_u64(elapsed * rate, NSEC_PER_SEC);
 
 	/* Time that gave no whole page is left for the next round. */
 	if (pages)

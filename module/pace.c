@@ -31,9 +31,13 @@
 /* Boosts in vain halve the next one so often: to a 32nd of the ceiling. */
 #define MAX_WANDERED	5
 
-/* At the floor a pass over all memory takes so long. */
+/*
+ * At the floor a pass over all memory takes so long; over that of a large guest longer, for
+ * its vCPUs should not pay more than those of a small one.
+ */
 #define FLOOR_PASS_SECS	256
 #define FLOOR_RATIO	64
+#define FLOOR_MIN	((u64)SZ_1M)
 
 static s64 burst_of(const struct invp_pace *pace)
 {
@@ -88,8 +92,8 @@ void invp_pace_configure(struct invp_pace *pace, u64 ceiling, u64 guest_bytes)
 
 	pace->ceiling = ceiling;
 	pace->guest_bytes = guest_bytes;
-	pace->floor = clamp(div_u64(guest_bytes, FLOOR_PASS_SECS),
-			    div_u64(ceiling, FLOOR_RATIO), ceiling);
+	pace->floor = clamp(div_u64(guest_bytes, FLOOR_PASS_SECS), FLOOR_MIN,
+			    max(div_u64(ceiling, FLOOR_RATIO), FLOOR_MIN));
 	pace->rate = at_ceiling ? ceiling : clamp(pace->rate, pace->floor, ceiling);
 }
 

@@ -32,7 +32,7 @@ parse_arguments() {
 
 	while (($#)); do
 		case $1 in
-		--quick) QUICK=1 POLICIES="off kvm skip paced-64" ROUNDS=1 SECONDS_MEASURED=21 ;;
+		--quick) QUICK=1 POLICIES="off kvm skip paced-256" ROUNDS=1 SECONDS_MEASURED=21 ;;
 		--rounds)
 			[[ ${2:-} =~ ^[1-9]$ ]] || die "--rounds ${2:-}: give a number from 1 to 9"
 			ROUNDS=$2; shift ;;

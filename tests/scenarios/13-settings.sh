@@ -62,12 +62,12 @@ done
 check exit-default [ "$(cat $PARAMETERS/exit)" = kvm ]
 check sysfs-exit refused_in_sysfs exit quick "exit=quick is no setting: use $EXITS"
 check exit-unchanged [ "$(cat $PARAMETERS/exit)" = kvm ]
-check numa_pace_mbps-default [ "$(cat $PARAMETERS/numa_pace_mbps)" = 64 ]
+check numa_pace_mbps-default [ "$(cat $PARAMETERS/numa_pace_mbps)" = 256 ]
 for value in 00 70000 x '1 2'; do
 	check "sysfs-numa_pace_mbps-'$value'" refused_in_sysfs numa_pace_mbps "$value" \
 		"numa_pace_mbps=$value is no setting: use $RATES"
 done
-check numa_pace_mbps-unchanged [ "$(cat $PARAMETERS/numa_pace_mbps)" = 64 ]
+check numa_pace_mbps-unchanged [ "$(cat $PARAMETERS/numa_pace_mbps)" = 256 ]
 for parameter in unmap other; do
 	check "$parameter-default" [ "$(cat $PARAMETERS/$parameter)" = kvm ]
 	for value in x kvm,coalesce ' '; do

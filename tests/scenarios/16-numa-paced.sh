@@ -55,8 +55,32 @@ none_attached() {
 	[ "$(kvm-invpolicy list --json | json_get count)" -eq 0 ]
 }
 
+# The host announces some MiB, and no more: when vCPUs have moved that has all hinted.
+moved_vcpus_make_all_memory_wait() {
+	sleep 5
+	numa_off
+	take_counters "$vm_PID"
+	_unmapped=$(($(counter numa_pages_unmapped) + 49152))
+	_events=$(($(counter numa_events) + 1))
+	ctl vm pin 3,4,1,2
+	numa_on 1 1000
+	wait_for 20 counter_reaches "$vm_PID" numa_events $_events
+	numa_off
+	wait_for 20 counter_reaches "$vm_PID" numa_pages_unmapped $_unmapped
+}
+
 numa_on 32 500
 
+modprobe kvm_invpolicy
+start_misplaced vm --memory 256
+kvm-invpolicy attach "$vm_PID" numa=paced
+ctl vm mbind off
+check move-settles wait_for 60 local_reaches vm 98
+check move-hints-all-memory moved_vcpus_make_all_memory_wait
+check move-oracle stop_vmm vm
+rmmod kvm_invpolicy
+
+numa_on 32 500
 start_waiting fault
 check fault-goes-on faulting_guest_goes_on
 check fault-still-waits counter_reaches "$vm_PID" numa_pace_waiting 1
