@@ -110,7 +110,7 @@ install_built_modules() {
 	local built name
 
 	for built in "$MODULES_DIR"/*.ko; do
-		need_file "$built" "run make"
+		need_file "$built" "run make modules"
 		name=${built##*/}
 		find "$STAGE/lib/modules" -name "$name" -delete
 		install -D -m 644 "$built" "$STAGE/lib/modules/$RELEASE/updates/$name"
@@ -132,7 +132,7 @@ install_files() {
 	for entry in "${FILES[@]}"; do
 		source=${entry%%:*}
 		target=$STAGE/${entry#*:}
-		need_file "$source" "run make"
+		need_file "$source" "make test builds it"
 		mkdir -p "${target%/*}"
 		rm -f "$target"
 		cp -L "$source" "$target"
