@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 
+#include "device.h"
 #include "errors.h"
+
+int compat_call(int device, unsigned int cmd, void *arg)
+{
+	return device_call(device, cmd, arg);
+}
 
 void errors_compat(bool hooks)
 {

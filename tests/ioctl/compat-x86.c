@@ -26,7 +26,7 @@ static union {
 	};
 } *low;
 
-static int compat_call(int device, unsigned int cmd, const void *arg)
+int compat_call(int device, unsigned int cmd, void *arg)
 {
 	long result;
 

@@ -10,6 +10,8 @@ int device_open(void);
 
 /* All calls return 0 or a positive errno. */
 int device_call(int device, unsigned int cmd, void *arg);
+/* As a 32-bit program does, where one can run; @arg is below 4 GiB. */
+int compat_call(int device, unsigned int cmd, void *arg);
 int vm_call(int device, unsigned int cmd, int vm_fd, __u32 numa);
 int vm_call_pace(int device, unsigned int cmd, int vm_fd, __u32 numa, __u32 mbps);
 int vm_call_settings(int device, unsigned int cmd, int vm_fd,

@@ -166,6 +166,14 @@ static bool overwritten(const struct fuzzer *fuzzer, uint32_t size)
 	return false;
 }
 
+/* By a 32-bit program each fourth one. */
+static int make_call(struct fuzzer *fuzzer, unsigned int cmd, void *argument)
+{
+	if ((uintptr_t)argument <= UINT32_MAX && !below(fuzzer, 4))
+		return compat_call(device, cmd, argument);
+	return device_call(device, cmd, argument);
+}
+
 static void call(struct fuzzer *fuzzer)
 {
 	unsigned int cmd = _IO(KVM_INVPOLICY_IOC, below(fuzzer, 9));
@@ -181,7 +189,7 @@ static void call(struct fuzzer *fuzzer)
 	/* A longer structure is right if all that is unknown in it is zero. */
 	if (argument == fuzzer->page && size >= sizeof(uint32_t) && size < PAGE_BYTES)
 		memset(fuzzer->page + size, CANARY, PAGE_BYTES - size);
-	error = device_call(device, cmd, argument);
+	error = make_call(fuzzer, cmd, argument);
 	fuzzer->calls++;
 	fuzzer->results[error < ERRNO_MAX ? error : 0]++;
 	expect(known(error), "command 0x%x, size %u: %s", cmd, size, strerror(error));
@@ -219,10 +227,15 @@ static void *fuzz_thread(void *arg)
 	return NULL;
 }
 
+/* Where the pointers of a 32-bit program go; arm64 has none. */
+#ifndef MAP_32BIT
+#define MAP_32BIT	0
+#endif
+
 static unsigned char *map_page(void)
 {
 	unsigned char *pages = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (pages == MAP_FAILED || munmap(pages + PAGE_BYTES, PAGE_BYTES))
 		die("cannot map memory: %s", strerror(errno));
