@@ -7,21 +7,9 @@
 #include <linux/uaccess.h>
 #include <asm/unistd.h>
 
-#include "user-call.h"
 #include "walked-mm.h"
 
 #define OTHER_NODE	(MAX_NUMNODES - 1)
-
-/* The middle page table's addresses become one huge page, in a VMA of its own. */
-static void touch_huge(struct kunit *test)
-{
-	struct walked_mm *walked = test->priv;
-
-	KUNIT_ASSERT_EQ(test, 0, syscall(__NR_madvise, addr_of(walked, TABLE), PMD_SIZE,
-					 MADV_HUGEPAGE, 0, 0, 0));
-	touch(test, TABLE, TABLE + 1);
-	KUNIT_ASSERT_TRUE(test, pmd_trans_huge(*pmd_off(walked->mm, addr_of(walked, TABLE))));
-}
 
 static void finds_huge_page(struct kunit *test)
 {

@@ -5,7 +5,7 @@
 
 #define PFN	0x12345
 
-/* How often out of @scans of one page that stays in place it was spared. */
+/* How often out of @scans of one page that stays in place, and is touched, it was spared. */
 static unsigned int spared_in(u16 *record, unsigned long pfn, unsigned int scans)
 {
 	unsigned int spared_times = 0;
@@ -13,6 +13,7 @@ static unsigned int spared_in(u16 *record, unsigned long pfn, unsigned int scans
 
 	while (scans--) {
 		*record = invp_settled_next(*record, pfn, true, &spared, &sampled);
+		invp_settled_touched(record);
 		spared_times += spared;
 	}
 	return spared_times;
@@ -24,6 +25,37 @@ static void settles_after_hints_in_vain(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, spared_in(&record, PFN, INVP_SETTLED_HINTS));
 	KUNIT_EXPECT_EQ(test, INVP_SETTLED_SCANS, spared_in(&record, PFN, INVP_SETTLED_SCANS));
+}
+
+static void hint_that_nobody_took_does_not_count(struct kunit *test)
+{
+	bool spared, sampled;
+	unsigned int i;
+	u16 record;
+
+	record = invp_settled_next(0, PFN, true, &spared, &sampled);
+	record = invp_settled_next(record, PFN, true, &spared, &sampled);
+	KUNIT_EXPECT_FALSE(test, spared);
+	for (i = 0; i < 100; i++) {
+		record = invp_settled_next(record, PFN, true, &spared, &sampled);
+		KUNIT_ASSERT_TRUE(test, spared);
+		KUNIT_ASSERT_FALSE(test, sampled);
+	}
+	invp_settled_touched(&record);
+	KUNIT_EXPECT_EQ(test, 0, spared_in(&record, PFN, INVP_SETTLED_HINTS - 1));
+	KUNIT_EXPECT_EQ(test, 1, spared_in(&record, PFN, 1));
+}
+
+static void touched_page_that_got_no_hint_stays_as_it_is(struct kunit *test)
+{
+	u16 record = 0, before;
+
+	invp_settled_touched(&record);
+	KUNIT_EXPECT_EQ(test, record, 0);
+	spared_in(&record, PFN, INVP_SETTLED_HINTS + 1);
+	before = record;
+	invp_settled_touched(&record);
+	KUNIT_EXPECT_EQ(test, record, before);
 }
 
 static void is_hinted_again_and_settles_again(struct kunit *test)
@@ -81,6 +113,15 @@ static struct invp_settled *know_pages(struct kunit *test)
 	return settled;
 }
 
+/* As the host protects pages, the policy being told before. */
+static void announce_and_hint(struct walked_mm *walked, unsigned long start, unsigned long end)
+{
+	invp_protnone_note_touched(walked->mm, walked->walk.settled, addr_of(walked, start),
+				   addr_of(walked, end));
+	hint(walked, start, end);
+	walked->walk.nr = 0;
+}
+
 /* As often as it takes until the pages are settled. */
 static void hint_in_vain(struct kunit *test, unsigned long start, unsigned long end)
 {
@@ -89,8 +130,7 @@ static void hint_in_vain(struct kunit *test, unsigned long start, unsigned long 
 
 	for (i = 0; i < INVP_SETTLED_HINTS; i++) {
 		touch(test, start, end);
-		hint(walked, start, end);
-		walked->walk.nr = 0;
+		announce_and_hint(walked, start, end);
 		walk(test, start, end);
 		expect_runs(test, { start, end });
 	}
@@ -106,6 +146,54 @@ static void walk_spares_settled_pages(struct kunit *test)
 	walk(test, 0, 8);
 	expect_runs(test, { 0, 2 }, { 5, 8 });
 	expect_counts(test, 3 * INVP_SETTLED_HINTS + 8, 0, 3);
+}
+
+static void walk_spares_pages_that_wait_to_be_touched(struct kunit *test)
+{
+	struct walked_mm *walked = test->priv;
+	unsigned int i;
+
+	/* Three tables, as in each of them is looked by itself. */
+	touch(test, 0, NR_PAGES);
+	know_pages(test);
+	for (i = 0; i < 3; i++) {
+		announce_and_hint(walked, 0, NR_PAGES);
+		walk(test, 0, NR_PAGES);
+	}
+	KUNIT_EXPECT_EQ(test, walked->walk.placed, NR_PAGES);
+	touch(test, TABLE - 1, TABLE + 1);
+	announce_and_hint(walked, 0, NR_PAGES);
+	walk(test, 0, NR_PAGES);
+	expect_runs(test, { TABLE - 1, TABLE + 1 });
+}
+
+static void walk_spares_huge_page_that_waits_to_be_touched(struct kunit *test)
+{
+	struct walked_mm *walked = test->priv;
+	unsigned int i;
+
+	touch_huge(test);
+	know_pages(test);
+	for (i = 0; i < 3; i++) {
+		announce_and_hint(walked, TABLE, 2 * TABLE);
+		walk(test, 0, NR_PAGES);
+	}
+	expect_counts(test, 3 * TABLE, 0, TABLE);
+	touch(test, TABLE + 5, TABLE + 6);
+	announce_and_hint(walked, TABLE, 2 * TABLE);
+	walk(test, 0, NR_PAGES);
+	expect_runs(test, { TABLE, 2 * TABLE });
+}
+
+static void touched_pages_without_records_are_passed_over(struct kunit *test)
+{
+	struct walked_mm *walked = test->priv;
+	struct invp_settled *settled;
+
+	touch(test, 0, 2);
+	settled = know_pages(test);
+	announce_and_hint(walked, 0, NR_PAGES);
+	KUNIT_EXPECT_EQ(test, settled->nr_tables, 0);
 }
 
 static void walk_takes_no_more_samples_than_it_may(struct kunit *test)
@@ -153,10 +241,11 @@ static void page_without_room_was_not_hinted(struct kunit *test)
 	walked->walk.capacity = 1;
 	KUNIT_EXPECT_EQ(test, addr_of(walked, 2),
 			invp_protnone_walk(&walked->walk, walked->addr, addr_of(walked, 3)));
-	walked->walk.nr = 0;
+	touch(test, 2, 3);
+	announce_and_hint(walked, 2, 3);
 	walk(test, 2, 3);
-	hint(walked, 2, 3);
-	walked->walk.nr = 0;
+	touch(test, 2, 3);
+	announce_and_hint(walked, 2, 3);
 	walk(test, 2, 3);
 	expect_runs(test, { 2, 3 });
 }
@@ -231,10 +320,15 @@ static void migrating_goes_across_tables(struct kunit *test)
 
 static struct kunit_case settled_cases[] = {
 	KUNIT_CASE(settles_after_hints_in_vain),
+	KUNIT_CASE(hint_that_nobody_took_does_not_count),
+	KUNIT_CASE(touched_page_that_got_no_hint_stays_as_it_is),
 	KUNIT_CASE(is_hinted_again_and_settles_again),
 	KUNIT_CASE(is_spared_while_no_sample_is_allowed),
 	KUNIT_CASE(another_page_is_not_settled),
 	KUNIT_CASE(walk_spares_settled_pages),
+	KUNIT_CASE(walk_spares_pages_that_wait_to_be_touched),
+	KUNIT_CASE(walk_spares_huge_page_that_waits_to_be_touched),
+	KUNIT_CASE(touched_pages_without_records_are_passed_over),
 	KUNIT_CASE(walk_takes_no_more_samples_than_it_may),
 	KUNIT_CASE(walk_without_records_spares_none),
 	KUNIT_CASE(page_without_room_was_not_hinted),

@@ -13,6 +13,7 @@
 #include <asm/unistd.h>
 
 #include "protnone.h"
+#include "user-call.h"
 
 /* Pages are told by their number in an area of three page tables. */
 #define TABLE		PTRS_PER_PTE
@@ -92,6 +93,17 @@ static inline void touch(struct kunit *test, unsigned long start, unsigned long 
 
 	for (; start < end; start++)
 		KUNIT_ASSERT_EQ(test, 0, put_user(1, (u8 __user *)addr_of(walked, start)));
+}
+
+/* The middle page table's addresses become one huge page, in a VMA of its own. */
+static inline void touch_huge(struct kunit *test)
+{
+	struct walked_mm *walked = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, syscall(__NR_madvise, addr_of(walked, TABLE), PMD_SIZE,
+					 MADV_HUGEPAGE, 0, 0, 0));
+	touch(test, TABLE, TABLE + 1);
+	KUNIT_ASSERT_TRUE(test, pmd_trans_huge(*pmd_off(walked->mm, addr_of(walked, TABLE))));
 }
 
 /* Protects pages from @start up to, not including, @end, all of them in one VMA. */

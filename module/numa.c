@@ -252,6 +252,20 @@ static void numa_work(struct work_struct *work)
 }
 
 /**
+ * invp_numa_event_start() - the host is about to take the access rights from some pages
+ * @numa: of the VM
+ * @range: of an event that is elided, by a VM with numa=paced
+ *
+ * Context: range_start of an MMU notifier, in the task that scans the mm. May sleep.
+ */
+void invp_numa_event_start(struct invp_numa *numa, const struct mmu_notifier_range *range)
+{
+	/* Page tables are read safely by who uses them. */
+	if (current->mm == range->mm)
+		invp_protnone_note_touched(range->mm, &numa->settled, range->start, range->end);
+}
+
+/**
  * invp_numa_event_end() - the host has done what an elided NUMA event announced
  * @numa: of the VM
  * @range: of the event

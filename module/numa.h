@@ -55,6 +55,7 @@ void invp_numa_module_exit(void);
 int invp_numa_init(struct invp_numa *numa, struct kvm *kvm,
 		   const struct kvm_invpolicy_settings *settings, struct invp_stats *stats);
 void invp_numa_destroy(struct invp_numa *numa);
+void invp_numa_event_start(struct invp_numa *numa, const struct mmu_notifier_range *range);
 void invp_numa_event_end(struct invp_numa *numa, const struct mmu_notifier_range *range);
 void invp_numa_cleared(struct invp_numa *numa, const struct mmu_notifier_range *range);
 void invp_numa_stats(struct invp_numa *numa, struct kvm_invpolicy_stats *stats);

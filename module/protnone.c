@@ -112,17 +112,19 @@ static unsigned long walk_table(struct invp_protnone *walk, pmd_t pmd,
 }
 
 /*
- * One page table of the lowest level, or a hole. Each entry is read once: it may become
- * another one after it was looked at.
+ * What maps @addr by a page table of the lowest level, or as a huge page: @pmd, not present
+ * if there is a hole. Each entry is read once: it may become another one after it was looked
+ * at. Returns where what it maps, or the hole, ends.
  */
-static unsigned long walk_piece(struct invp_protnone *walk, unsigned long addr, unsigned long end)
+static unsigned long read_pmd(struct mm_struct *mm, unsigned long addr, unsigned long end,
+			      pmd_t *pmd)
 {
 	pgd_t *pgdp, pgd;
 	p4d_t *p4dp, p4d;
 	pud_t *pudp, pud;
-	pmd_t pmd;
 
-	pgdp = pgd_offset(walk->mm, addr);
+	*pmd = __pmd(0);
+	pgdp = pgd_offset(mm, addr);
 	pgd = READ_ONCE(*pgdp);
 	if (pgd_none(pgd))
 		return pgd_addr_end(addr, end);
@@ -137,8 +139,15 @@ static unsigned long walk_piece(struct invp_protnone *walk, unsigned long addr, 
 	if (!pud_present(pud) || pud_leaf(pud))
 		return pud_addr_end(addr, end);
 
-	pmd = pmdp_get_lockless(pmd_offset_lockless(pudp, pud, addr));
-	end = invp_table_end(addr, end);
+	*pmd = pmdp_get_lockless(pmd_offset_lockless(pudp, pud, addr));
+	return invp_table_end(addr, end);
+}
+
+static unsigned long walk_piece(struct invp_protnone *walk, unsigned long addr, unsigned long end)
+{
+	pmd_t pmd;
+
+	end = read_pmd(walk->mm, addr, end, &pmd);
 	if (!pmd_present(pmd))
 		return end;
 	if (pmd_leaf(pmd))
@@ -180,4 +189,56 @@ unsigned long invp_protnone_walk(struct invp_protnone *walk,
 		cond_resched();
 	}
 	return start;
+}
+
+static void note_touched(u16 *records, struct mm_struct *mm, unsigned long addr,
+			 unsigned long end)
+{
+	u16 *record = records + pte_index(addr);
+	pte_t *ptep, pte;
+	pmd_t pmd;
+
+	read_pmd(mm, addr, end, &pmd);
+	if (!pmd_present(pmd))
+		return;
+	if (pmd_leaf(pmd)) {
+		if (!pmd_protnone(pmd))
+			invp_settled_touched(record);
+		return;
+	}
+	for (ptep = pte_offset_kernel(&pmd, addr); addr < end; addr += PAGE_SIZE, ptep++, record++) {
+		pte = ptep_get_lockless(ptep);
+		if (pte_present(pte) && !pte_protnone(pte))
+			invp_settled_touched(record);
+	}
+}
+
+/**
+ * invp_protnone_note_touched() - learn which pages have taken the hints they were given
+ * @mm: in use on this CPU, its users count held
+ * @settled: of the VM
+ * @start: first byte, page aligned, of what the host is about to make PROT_NONE
+ * @end: first byte after it, page aligned
+ *
+ * Afterwards one cannot tell a page that was touched and protected again from one that nobody
+ * has touched.
+ *
+ * Context: process context with interrupts on; may sleep between page tables.
+ */
+void invp_protnone_note_touched(struct mm_struct *mm, struct invp_settled *settled,
+				unsigned long start, unsigned long end)
+{
+	unsigned long next;
+	u16 *records;
+
+	for (; start < end; start = next) {
+		next = invp_table_end(start, end);
+		/* Also keeps the records. */
+		scoped_guard(irq) {
+			records = invp_settled_known(settled, start);
+			if (records)
+				note_touched(records, mm, start, next);
+		}
+		cond_resched();
+	}
 }

@@ -21,7 +21,8 @@ struct invp_settled;
  * @capacity: number of entries of @runs, 1 at least
  * @protected: pages (of PAGE_SIZE) that are PROT_NONE; adds up, as those below do
  * @pinned: of these, spared as they may be pinned for DMA and then cannot migrate
- * @placed: of these, spared as they are on @home_node, or settled
+ * @placed: of these, spared as they are on @home_node, settled, or unmapped for a hint that
+ *	nobody has taken yet
  * @samples: settled pages that may be hinted again; less than zero if there were more
  * @records: of the pages in the page table that is being walked
  */
@@ -41,5 +42,7 @@ struct invp_protnone {
 
 unsigned long invp_protnone_walk(struct invp_protnone *walk,
 				 unsigned long start, unsigned long end);
+void invp_protnone_note_touched(struct mm_struct *mm, struct invp_settled *settled,
+				unsigned long start, unsigned long end);
 
 #endif

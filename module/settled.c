@@ -4,9 +4,9 @@
  * unmaps a page each time makes the guest fault for nothing once the page is where it is used.
  *
  * The record of a page: some bits of its PFN, by which it is known again, whether it was
- * about to migrate, and a count of the hints that it was given and, from then on, of the scans
- * for which it was spared. A page that nobody touches between two scans counts as hinted. A
- * record that is wrong makes a hint come late or in vain, no more.
+ * about to migrate, a count of the hints that it was given and, from then on, of the scans
+ * for which it was spared, and how often it was unmapped for its last hint while it was not
+ * seen to take it. A record that is wrong makes a hint come late or in vain, no more.
  */
 #include <linux/bitfield.h>
 #include <linux/hash.h>
@@ -19,9 +19,13 @@
 
 #define RECORD_COUNT		GENMASK(3, 0)
 #define RECORD_MIGRATING	BIT(4)
-#define RECORD_PFN		GENMASK(15, 5)
+#define RECORD_UNTOUCHED	GENMASK(6, 5)
+#define RECORD_PFN		GENMASK(15, 7)
 
-#define PFN_BITS		11
+#define PFN_BITS		9
+
+/* A page that was touched and protected again between two looks is not seen to be. */
+#define UNTOUCHED_MAX		2
 
 static u16 record_of(unsigned long pfn, unsigned int count)
 {
@@ -52,15 +56,25 @@ static unsigned int count_before(u16 record, unsigned long pfn)
 u16 invp_settled_next(u16 record, unsigned long pfn, bool may_sample, bool *spared,
 		      bool *sampled)
 {
+	unsigned int untouched = FIELD_GET(RECORD_UNTOUCHED, record);
 	unsigned int count = count_before(record, pfn);
 	bool due = count == INVP_SETTLED_HINTS + INVP_SETTLED_SCANS;
+	u16 next;
+
+	/* The hint before is still to come, and the page unmapped for it. */
+	if (count && count < INVP_SETTLED_HINTS && untouched) {
+		*sampled = false;
+		*spared = untouched == UNTOUCHED_MAX;
+		return *spared ? record : record + FIELD_PREP(RECORD_UNTOUCHED, 1);
+	}
 
 	BUILD_BUG_ON(INVP_SETTLED_HINTS + INVP_SETTLED_SCANS > FIELD_MAX(RECORD_COUNT));
 	*sampled = due && may_sample;
 	if (*sampled)
 		count = 0;
 	*spared = count >= INVP_SETTLED_HINTS;
-	return record_of(pfn, due && !*sampled ? count : count + 1);
+	next = record_of(pfn, due && !*sampled ? count : count + 1);
+	return *spared ? next : next | FIELD_PREP(RECORD_UNTOUCHED, 1);
 }
 
 /**
@@ -88,6 +102,33 @@ u16 *invp_settled_records(struct invp_settled *settled, unsigned long addr)
 	}
 	settled->nr_tables++;
 	return records;
+}
+
+/**
+ * invp_settled_known() - the records of the pages in PMD_SIZE of address space
+ * @settled: of the VM
+ * @addr: an address in it
+ *
+ * Context: does not sleep; in an RCU read-side critical section, in which they stay.
+ * Return: PTRS_PER_PTE records, or NULL if there are none.
+ */
+u16 *invp_settled_known(struct invp_settled *settled, unsigned long addr)
+{
+	return xa_load(&settled->records, addr >> PMD_SHIFT);
+}
+
+/**
+ * invp_settled_touched() - the page is accessible: it has taken its last hint
+ * @record: of the page
+ *
+ * Context: any.
+ */
+void invp_settled_touched(u16 *record)
+{
+	u16 old = READ_ONCE(*record);
+
+	if (old & RECORD_UNTOUCHED)
+		WRITE_ONCE(*record, old & ~RECORD_UNTOUCHED);
 }
 
 /* The last hints of the page may be what moves it. */
@@ -128,7 +169,7 @@ bool invp_settled_migrating(struct invp_settled *settled, unsigned long start, u
 	guard(rcu)();
 	for (; start < end; start = next) {
 		next = invp_table_end(start, end);
-		records = xa_load(&settled->records, start >> PMD_SHIFT);
+		records = invp_settled_known(settled, start);
 		if (records)
 			hinted |= note_migrating(records, start, next);
 	}

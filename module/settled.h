@@ -25,8 +25,10 @@ struct invp_settled {
 void invp_settled_init(struct invp_settled *settled);
 void invp_settled_forget(struct invp_settled *settled);
 u16 *invp_settled_records(struct invp_settled *settled, unsigned long addr);
+u16 *invp_settled_known(struct invp_settled *settled, unsigned long addr);
 u16 invp_settled_next(u16 record, unsigned long pfn, bool may_sample, bool *spared,
 		      bool *sampled);
+void invp_settled_touched(u16 *record);
 bool invp_settled_migrating(struct invp_settled *settled, unsigned long start,
 			    unsigned long end);
 

@@ -120,6 +120,8 @@ static enum kvm_invalidate_verdict policy_range_start(struct kvm_invalidate_poli
 	switch (action) {
 	case INVP_ACTION_ELIDE:
 		this_cpu_inc(vm->stats.percpu->numa_elided);
+		if (invp_numa_is_paced(&vm->settings))
+			invp_numa_event_start(&vm->numa, range);
 		return KVM_INVALIDATE_ELIDE;
 	case INVP_ACTION_COALESCE:
 		this_cpu_inc(vm->stats.percpu->coalesced_events);

@@ -77,10 +77,12 @@ kvm-invpolicy attach "$vm_PID" numa=paced
 ctl vm mbind off
 check move-settles wait_for 60 local_reaches vm 98
 check move-hints-all-memory moved_vcpus_make_all_memory_wait
+# It takes two hints, of pages that the guest has touched in between.
+numa_on 32 500
+check move-is-followed wait_for 120 local_reaches vm 90
 check move-oracle stop_vmm vm
 rmmod kvm_invpolicy
 
-numa_on 32 500
 start_waiting fault
 check fault-goes-on faulting_guest_goes_on
 check fault-still-waits counter_reaches "$vm_PID" numa_pace_waiting 1

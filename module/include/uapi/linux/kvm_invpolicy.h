@@ -239,7 +239,7 @@ struct kvm_invpolicy_vm {
  *	and so cannot migrate
  * @numa_pages_placed: of these, pages that were spared because they are already on the only
  *	node on which the vCPUs may run or, with KVM_INVPOLICY_NUMA_PACED, because hints have
- *	moved them lately or would not
+ *	moved them lately or would not, or because they wait for the guest to take one
  * @numa_pages_unmapped: pages of the runs that KVM had mapped and unmapped
  * @numa_pages_migrated: pages that moved (were cleared) after a hint that the worker gave
  * @numa_runs: runs of pages, merged from neighbours, that KVM was told to unmap
