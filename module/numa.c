@@ -256,7 +256,7 @@ static void numa_work(struct work_struct *work)
  * @numa: of the VM
  * @range: of an event that is elided, by a VM with numa=paced
  *
- * Context: range_start of an MMU notifier, in the task that scans the mm. May sleep.
+ * Context: range_start of an MMU notifier, in the task that scans the mm. Does not sleep.
  */
 void invp_numa_event_start(struct invp_numa *numa, const struct mmu_notifier_range *range)
 {

@@ -206,10 +206,11 @@ static void note_touched(u16 *records, struct mm_struct *mm, unsigned long addr,
 			invp_settled_touched(record);
 		return;
 	}
-	for (ptep = pte_offset_kernel(&pmd, addr); addr < end; addr += PAGE_SIZE, ptep++, record++) {
-		pte = ptep_get_lockless(ptep);
+	for (ptep = pte_offset_kernel(&pmd, addr); addr < end; addr += PAGE_SIZE) {
+		pte = ptep_get_lockless(ptep++);
 		if (pte_present(pte) && !pte_protnone(pte))
 			invp_settled_touched(record);
+		record++;
 	}
 }
 
@@ -223,7 +224,7 @@ static void note_touched(u16 *records, struct mm_struct *mm, unsigned long addr,
  * Afterwards one cannot tell a page that was touched and protected again from one that nobody
  * has touched.
  *
- * Context: process context with interrupts on; may sleep between page tables.
+ * Context: process context with interrupts on. Does not sleep: a scan announces little.
  */
 void invp_protnone_note_touched(struct mm_struct *mm, struct invp_settled *settled,
 				unsigned long start, unsigned long end)
@@ -239,6 +240,5 @@ void invp_protnone_note_touched(struct mm_struct *mm, struct invp_settled *settl
 			if (records)
 				note_touched(records, mm, start, next);
 		}
-		cond_resched();
 	}
 }
